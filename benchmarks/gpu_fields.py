@@ -30,7 +30,9 @@ def main() -> None:
     ]
     plain = fields._tensor_halves(seeds, 1, 9, "cuda").cpu().numpy()
     same.append(
-        np.array_equal(plain, fields._split(fields._words(seeds, 1, 36)).astype("i8"))
+        np.array_equal(
+            plain, fields._halve_words(fields._words(seeds, 1, 36)).astype("i8")
+        )
     )
     print("integers, uniform, uniform of 7, plain operations: the same bits:", same)
     a, b = here.normal(SHAPE), there.normal(SHAPE).cpu().numpy()

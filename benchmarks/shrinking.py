@@ -24,7 +24,7 @@ import nomos
 from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import Stream, bounded
+from nomos.engine.choices import Stream, bound_to_range
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
@@ -130,7 +130,7 @@ def bugs_of(
         own = engine.with_inputs(rows)
         largest = _largest_draw(engine)
         drawn = words.words(0, first, len(rows)).tolist()
-        draws = [bounded(word, 1, largest) for word in drawn]
+        draws = [bound_to_range(word, 1, largest) for word in drawn]
         first += len(rows)
         columns = [np.arange(len(rows))] + ([np.array(draws)] if largest else [])
         known = np.stack(columns, axis=1)

@@ -19,7 +19,7 @@ from nomos.lang import core
 from nomos.structures.trees import Tree, TreeKeys, Trees
 from nomos.verify.engines.leaves import Reached
 from nomos.verify.prove import Prover
-from nomos.verify.question.cases import AskedCases, violated
+from nomos.verify.question.cases import AskedCases, find_violated
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.symbolic import question
 
@@ -144,4 +144,6 @@ class _Pair:
             columns = rows[0, one.columns]
             if len(columns) > 1 and columns.sum() != 1:
                 return False
-        return bool(violated(self.cases.question, [answers[:1], answers[1:]], {})[0])
+        return bool(
+            find_violated(self.cases.question, [answers[:1], answers[1:]], {})[0]
+        )

@@ -19,7 +19,7 @@ from nomos.structures.trees import Tree, Trees
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import question
 
 
@@ -31,7 +31,7 @@ def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]
     asked = question(spec, schema, prover.domain.verifies)
     model = prover._model(asked.function)
     cases = AskedCases(asked, prover.space, prover.data.dtype, model.ask)
-    parts = [_Encoding(prover, part) for part in split(cases)]
+    parts = [_Encoding(prover, part) for part in divide_question(cases)]
     with _ended_after(seconds):
         answers = [part.answer() for part in parts]
     order = ["refuted", "spurious", "open", "proved"]
@@ -228,7 +228,7 @@ class _Encoding:
             one = self.prover.space.ranges.get(atom.partition(".")[2])
             is_name = one is not None and one.names is not None
             case[atom] = names[value] if is_name else value
-        return bool(self.cases.broken(columns_of(case, 1), 1)[0])
+        return bool(self.cases.find_broken(columns_of(case, 1), 1)[0])
 
 
 def _compared(operator: str, one: Any, two: Any) -> Any:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Result, Subject
     from nomos.runner.campaigns.proofs import Proofs
-    from nomos.runner.driver import Failure, Run
+    from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.executors.worker import Worker
-    from nomos.runner.jobs import Job
+    from nomos.runner.jobs import Failure, Job
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
@@ -98,11 +98,11 @@ def run_specs(  # noqa: PLR0913 - keywords
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_unstable, and
-    those of its workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine,
-    ray_address, cpus, gpus.
+    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_unstable, and of
+    workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """
+    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.jobs import Job
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.project.params import each_setting
@@ -110,13 +110,9 @@ def run_specs(  # noqa: PLR0913 - keywords
     how = campaign_options(**options)
     if how.resume and store is False:
         raise NomosError("`resume` needs a store, and `store` is False")
-    given: dict[str, Any] = {
-        "models": models,
-        "settings": settings,
-        "seeds": seeds,
-        "store": store,
-    }
-    given |= {"handlers": handlers, "control": control, "verify": verify}
+    given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
+    given |= {"store": store, "handlers": handlers}
+    given |= {"control": control, "verify": verify}
     taken = {name: accepted(name, RUN[name], value) for name, value in given.items()}
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
@@ -140,6 +136,7 @@ def run_specs(  # noqa: PLR0913 - keywords
         )
         if run.stopped:  # what was found is in the store, and `resume` goes on
             raise KeyboardInterrupt
+        mark_reported(keeping_store(root, _warn, store), run.results)
         whole.results += run.results
         whole.failures += run.failures
     return shown_results(whole)
@@ -147,8 +144,8 @@ def run_specs(  # noqa: PLR0913 - keywords
 
 def left_out(found: Discovery) -> Run:
     """Return a run without results, whose failures are what looks like specs."""
-    from nomos.runner.driver import Failure, Run
-    from nomos.runner.jobs import Job
+    from nomos.runner.driver import Run
+    from nomos.runner.jobs import Failure, Job
 
     failures = [Failure(Job(path), error) for path, error in found.not_run.items()]
     return Run(failures=failures)

@@ -127,7 +127,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_failures(path: Path) -> Iterator[None]:
     """Turn what SQLite or the disk refuses into a `StoreError` with a remedy."""
     try:
         yield

@@ -27,7 +27,7 @@ from nomos.report.notebook import ShownResult
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
-from nomos.runner.project.specs import LoadedSpec, read_libraries, read_source
+from nomos.runner.project.specs import LoadedSpec, load_libraries, load_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +188,12 @@ def _build_job(
     """Return a spec with a domain that is at hand."""
     source = Source(f"{text.name}.nom", text.text)
     parsed = parse_spec(source)
-    libraries, offer = read_libraries(parsed.spec, folder), offer_of(domain)
+    libraries, offer = load_libraries(parsed.spec, folder), offer_of(domain)
     checked = check_spec(source, text.name, offer, parsed=parsed, libraries=libraries)
     path = Path(source.name)
     loaded = LoadedSpec(path, checked, Imported(domain, {}, {}))
     loaded.runnable()
-    return Job(path, settings, loaded)
+    return Job(path, settings, loaded, is_at_hand=True)
 
 
 def _is_spec_text(spec: Any) -> bool:
@@ -234,7 +234,7 @@ def _load_spec_text(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
         kind = type(spec).__name__
         raise NomosError(f"a spec is a text or the path of a file, not a {kind}")
     path = Path(spec)
-    source, not_text = read_source(path)
+    source, not_text = load_source(path)
     if not_text is not None:
         raise NomosError(f"{path} is not UTF-8 text: {not_text}")
     return SpecText(source.text, path.stem), path.parent

@@ -24,7 +24,7 @@ from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
 from nomos.results.result import Result
@@ -202,7 +202,7 @@ def _find_changed_features(engine: Engine) -> list[str]:
                 break
     if not choices:
         return []
-    _, _, values = engine.values(ListedCases(*padded(choices)))
+    _, _, values = engine.values(ListedCases(*pad_choices(choices)))
     raw = raw_features(values, program.spec.inputs, program.schema)
     assert program.schema is not None
     found = []
@@ -247,7 +247,7 @@ class Answered:
 
     @property
     def are_labels(self) -> bool:
-        """Whether there are few enough to be told apart."""
+        """Whether there are few enough to be labels."""
         return len(self.values) <= _MOST_LABELS
 
     def opposite_answer(self, answer: Any) -> Any:

@@ -23,8 +23,8 @@ def test_a_smaller_case_is_stored_shown_and_replayed(project: Project) -> None:
     assert bug["shrunk"]["inputs"]["x2"]["income"] == 60
     shown = nomos("show", bug["id"])
     assert shown.exit_code == 0, shown.output
-    assert "made smaller: its records are inputs that were given" in shown.output
-    assert shown.output.count("* income") == 2  # as it was found, and made smaller
+    assert "shrunk: its records are inputs that were given" in shown.output
+    assert shown.output.count("* income") == 2  # as it was found, and shrunk
     replayed = nomos("replay", bug["id"], "--shrunk")
     assert replayed.exit_code == 1, replayed.output
     assert "60" in replayed.output
@@ -72,7 +72,7 @@ def test_sanity_is_not_green_where_a_spec_could_not_be_tried(project: Project) -
 def test_sanity_runs_where_the_model_is_asked_to(project: Project) -> None:
     ran = nomos("run", "specs/income.nom", "--sanity", "--device", "cuda:99")
     assert ran.exit_code == 3
-    assert "nowhere" in ran.output
+    assert "cuda:99" in ran.output
 
 
 def test_sanity_says_why_a_spec_could_not_be_tried(project: Project) -> None:

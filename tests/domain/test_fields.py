@@ -85,7 +85,7 @@ def test_tensors_have_the_same_bits() -> None:
     assert isinstance(normal, torch.Tensor)
     assert np.allclose(here.normal((7, 11)), normal.numpy(), atol=2e-6)
     plain = fields._tensor_halves(SEEDS, 3, 25, "cpu").numpy()
-    assert np.array_equal(plain, fields._split(fields._words(SEEDS, 3, 100)))
+    assert np.array_equal(plain, fields._halve_words(fields._words(SEEDS, 3, 100)))
 
 
 PINNED_INTEGERS = [[87, 44, 17, 81, 56]]

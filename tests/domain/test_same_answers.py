@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.domain.same_answers import changed_answers, is_same_answer, measure_spread
+from nomos.domain.same_answers import (
+    find_changed_answers,
+    is_same_answer,
+    measure_spread,
+)
 
 RNG = np.random.default_rng(0)
 NAN, INF = float("nan"), float("inf")
@@ -77,9 +81,9 @@ COLUMNS: dict[str, tuple[Any, Any, bool]] = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_answers_are_the_same_but_for_rounding(name: str) -> None:
     first, second, same = COLUMNS[name]
-    assert not changed_answers(first, first).any()
-    assert changed_answers(first, second).any() != same
-    assert changed_answers(second, first).any() != same
+    assert not find_changed_answers(first, first).any()
+    assert find_changed_answers(first, second).any() != same
+    assert find_changed_answers(second, first).any() != same
 
 
 def test_without_a_spread_reals_must_be_equal() -> None:

@@ -13,10 +13,10 @@ from nomos.engine.choices import (
     NoSuchNumber,
     Odometer,
     Stream,
-    bounded,
-    bounded_many,
+    bound_to_range,
     choice_of,
     replay_draws,
+    words_to_ranges,
 )
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -63,7 +63,7 @@ def test_positions_and_cases_do_not_overlap() -> None:
 def test_draws_are_uniform(size: int) -> None:
     words = Stream(7, "uniform").words(0, 0, 200_000)
     low = np.zeros(len(words), dtype=np.int64)
-    counts = np.bincount(bounded_many(words, low, low + (size - 1)), minlength=size)
+    counts = np.bincount(words_to_ranges(words, low, low + (size - 1)), minlength=size)
     assert len(counts) == size
     stats = pytest.importorskip("scipy.stats", reason="needs scipy")
     assert stats.chisquare(counts).pvalue > 1e-3
@@ -74,8 +74,8 @@ def test_many_are_bounded_as_each_is(draws: list[tuple[int, int, int]]) -> None:
     words = np.array([word for word, _, _ in draws], dtype=np.uint64)
     low = np.array([min(a, b) for _, a, b in draws])
     high = np.array([max(a, b) for _, a, b in draws])
-    expected = [bounded(w, min(a, b), max(a, b)) for w, a, b in draws]
-    assert bounded_many(words, low, high).tolist() == expected
+    expected = [bound_to_range(w, min(a, b), max(a, b)) for w, a, b in draws]
+    assert words_to_ranges(words, low, high).tolist() == expected
     assert all(
         min(a, b) <= e <= max(a, b)
         for e, (_, a, b) in zip(expected, draws, strict=True)
@@ -84,13 +84,13 @@ def test_many_are_bounded_as_each_is(draws: list[tuple[int, int, int]]) -> None:
 
 @given(WORDS, st.integers(0, 2**32 + 5))
 def test_ranges_about_two_to_the_32_are_bounded_as_each_is(word: int, top: int) -> None:
-    many = bounded_many(np.array([word], np.uint64), np.array([0]), np.array([top]))
-    assert many.tolist() == [bounded(word, 0, top)]
+    many = words_to_ranges(np.array([word], np.uint64), np.array([0]), np.array([top]))
+    assert many.tolist() == [bound_to_range(word, 0, top)]
 
 
 def test_no_words_are_no_numbers() -> None:
     nothing = np.empty(0, dtype=np.int64)
-    assert bounded_many(nothing.astype(np.uint64), nothing, nothing).tolist() == []
+    assert words_to_ranges(nothing.astype(np.uint64), nothing, nothing).tolist() == []
 
 
 @pytest.mark.parametrize("case", [random_case(3), Odometer(), replay_draws((1,))])
@@ -176,7 +176,7 @@ def test_a_chunk_draws_what_its_cases_draw_alone() -> None:
     assert waiting is None
     for row, position, value in zip(rows, positions, values, strict=True):
         (word,) = stream.words(int(position), 100 + int(row), 1).tolist()
-        assert value == bounded(word, 1, 1000)
+        assert value == bound_to_range(word, 1, 1000)
         assert cases.choice(int(row), int(position), "integer", 1, 1000) == value
     seeds, waiting = cases.draw(None, 2, "seed", None, None)
     assert waiting is None

@@ -9,7 +9,7 @@ import pytest
 
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.engine import Engine
+from nomos.engine.engine import Engine, Mode
 from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from nomos.runner.executors.worker import Setting, Worker
@@ -109,8 +109,11 @@ def test_fewer_rows_are_sent(tmp_path: Path, ensures: str) -> None:
     assert (sent[0] < sent[1]) == saves, sent
 
 
-def test_an_answer_that_was_not_declared_is_refused(tmp_path: Path) -> None:
-    one = engine(tmp_path, "a <= b", most="2")
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
+def test_an_answer_that_was_not_declared_is_refused_in_every_mode(
+    tmp_path: Path, mode: Mode
+) -> None:
+    one = Engine(engine(tmp_path, "a <= b", most="2").program, mode)
     with pytest.raises(
         ModelError, match="none of the classes that the domain declares"
     ):

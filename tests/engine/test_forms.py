@@ -13,7 +13,7 @@ from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream, replay_draws
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
-from nomos.engine.space import listed_cases
+from nomos.engine.space import list_cases
 from nomos.lang.checking.check import bind_params
 
 BATCHES = {7: 35, 128: 140}
@@ -175,14 +175,14 @@ def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
     assert 2.9 < max(draws) <= 3
     assert abs(np.mean(draws) - 0.5) < 0.1
     with pytest.raises(EndlessRange, match="randReal"):
-        list(listed_cases(program))
+        list(list_cases(program))
     assert Engine(program).space_within(10**9) is None
 
 
 def test_a_list_of_inputs_has_all_its_cases_listed(make) -> None:
     text = "param n := 2;\ninput xs[n];\noutput d;\n{ d = 1 }\nensures d == 1;\n"
     program = make(text, Numbers)
-    assert sum(len(cases) for cases in listed_cases(program)) == 100
+    assert sum(len(cases) for cases in list_cases(program)) == 100
     bound = bind_params(program.spec, {"n": 1})
     assert bound.inputs == ("xs[0]",)
 

@@ -7,7 +7,14 @@ import pytest
 
 from nomos import Discard, Domain, ModelError, batched, random
 from nomos.engine import answers as memories
-from nomos.engine.answers import UNKNOWN, Answers, Memory, call_batch, fresh, put
+from nomos.engine.answers import (
+    UNKNOWN,
+    Answers,
+    Memory,
+    call_batch,
+    fresh,
+    write_values,
+)
 
 
 class Asked:
@@ -94,11 +101,11 @@ def test_whoever_gets_a_fresh_value_may_change_it() -> None:
 
 
 def test_columns_of_two_kinds_become_a_list() -> None:
-    target = put(None, np.array([2, 0]), np.array([5, 6]), 3)
+    target = write_values(None, np.array([2, 0]), np.array([5, 6]), 3)
     assert isinstance(target, np.ndarray) and target.tolist() == [6, 0, 5]
-    assert put(target, np.array([1]), np.array([9]), 3).tolist() == [6, 9, 5]
-    assert put(target, np.array([1]), np.array([0.5]), 3) == [6, 0.5, 5]
-    assert put(None, np.array([1]), ["a"], 2) == [None, "a"]
+    assert write_values(target, np.array([1]), np.array([9]), 3).tolist() == [6, 9, 5]
+    assert write_values(target, np.array([1]), np.array([0.5]), 3) == [6, 0.5, 5]
+    assert write_values(None, np.array([1]), ["a"], 2) == [None, "a"]
 
 
 def test_a_share_of_the_places_that_are_used_again_is_asked_for_again() -> None:

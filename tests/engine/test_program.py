@@ -13,7 +13,7 @@ from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
 from nomos.engine.alone import Verdict
-from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolated
+from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolate_item
 
 SPEC = """
 import d;
@@ -161,17 +161,17 @@ class Loose:
 )
 def test_what_nothing_can_change_is_a_value(item: Any, expected: bool) -> None:
     assert is_value(item) is expected
-    handed = isolated(item)
+    handed = isolate_item(item)
     assert (handed is item) is expected
 
 
 def test_what_is_handed_out_does_not_reach_its_origin() -> None:
     array, nested = np.zeros(2), {"a": [1]}
     with pytest.raises(ValueError, match="read-only"):
-        isolated(array)[0] = 1
-    isolated(nested)["a"].append(2)
+        isolate_item(array)[0] = 1
+    isolate_item(nested)["a"].append(2)
     assert nested == {"a": [1]} and array[0] == 0
-    assert is_value(isolated(array))
+    assert is_value(isolate_item(array))
 
 
 MUTATING = {

@@ -15,7 +15,7 @@ from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
-from nomos.engine.space import listed_cases
+from nomos.engine.space import list_cases
 
 MUCH = 10**9
 
@@ -82,7 +82,7 @@ def test_every_case_is_tried_once_with_its_own_verdict(
     for chunk in (3, 8192):
         monkeypatch.setattr(spaces, "_CHUNK", chunk)
         found = {}
-        for known in listed_cases(program):
+        for known in list_cases(program):
             judged = Engine(program, mode).run(ListedCases(known), Limits(MUCH, MUCH))
             for choices, verdict in zip(
                 known.tolist(), judged.verdicts.tolist(), strict=True
@@ -165,11 +165,11 @@ def test_what_cannot_be_listed_is_said(
 ) -> None:
     program = make(text, Few())
     with pytest.raises(EndlessRange, match=words):
-        list(listed_cases(program))
+        list(list_cases(program))
     assert Engine(program).space_within(10**6) is None
 
 
 def test_a_draw_in_ensures_cannot_be_listed(make: Callable[..., Any]) -> None:
     text = spec("").replace("d < 3", "d < draw(3)")
     with pytest.raises(EndlessRange):
-        list(listed_cases(make(text, Few())))
+        list(list_cases(make(text, Few())))

@@ -92,7 +92,7 @@ def test_comparisons_are_pythons_and_none_holds_with_nan(
 @given(st.sampled_from(NUMBERS).flatmap(lambda k: st.lists(k, min_size=3, max_size=3)))
 def test_signs_and_truths_are_pythons(values: list[Any]) -> None:
     column = to_column(list(values))
-    negated = vector.signed(column, operator.neg)
+    negated = vector.change_sign(column, operator.neg)
     if negated is not None:
         assert all(same(f, -v) for f, v in zip(negated.tolist(), values, strict=True))
     truth = vector.truth(column)
@@ -118,7 +118,7 @@ def test_what_numpy_would_reckon_otherwise_is_left_to_python(value: Any) -> None
     assert vector.arithmetic("+", column, value) is None
     assert vector.arithmetic("+", value, column) is None
     assert vector.compare("<", column, value) is None
-    assert vector.signed(value, operator.neg) is None
+    assert vector.change_sign(value, operator.neg) is None
     assert vector.truth(value) is None
 
 
@@ -129,7 +129,7 @@ def test_sums_that_numpy_would_wrap_are_left_to_python() -> None:
     assert vector.arithmetic("+", large, 0.5) is None
     assert vector.arithmetic("/", large, 2) is None
     assert vector.compare("<", large, 0.5) is None
-    assert vector.signed(np.array([-(2**63)]), operator.neg) is None
+    assert vector.change_sign(np.array([-(2**63)]), operator.neg) is None
     nothing = np.empty(0, dtype=np.int64)
     assert vector.arithmetic("+", nothing, nothing) is not None
 

@@ -93,6 +93,7 @@ class Fault:
     statuses: frozenset[int]  # of `nomos run`
     deadly: bool = False  # it ends its process: run in one of its own, with --isolate
     alone: frozenset[int] | None = None  # with --mode sequential, if that is another
+    ensures: str = ""  # what is ensured instead
 
 
 WRONG = "if 37 in numbers: "  # in two cases, both of which are recorded bugs
@@ -145,6 +146,11 @@ MODELS = {
     "changes the folder": Fault("model", 'os.chdir("/")\nreturn right', GREEN),
     "exits": Fault("model", f"{WRONG}sys.exit(0)\nreturn right", NOT_JUDGED),
     "exits suddenly": Fault("model", f"{WRONG}os._exit(0)\nreturn right", NOT_JUDGED),
+    "raises at every third call, and answers then": Fault(
+        "model",
+        "if asked % 3 == 0: raise TimeoutError('429')\nreturn right",
+        NOT_JUDGED,
+    ),
     "raises": Fault(
         "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED
     ),
@@ -198,6 +204,40 @@ MODELS = {
     ),
     "hangs": Fault("model", f"{ONCE}time.sleep(999)\nreturn right", NOT_JUDGED, True),
 }
+# Nothing that these answer breaks the property, but no two times are alike.
+BOUNDED = "a >= 0 && b < 999"
+CACHED = "cache = globals().setdefault('CACHE', {})\n"
+MODELS |= {
+    "answers random class ids": Fault(
+        "model",
+        "return np.random.default_rng().integers(500, 505, len(right))",
+        NOT_JUDGED,
+        ensures=BOUNDED,
+    ),
+    "answers random class ids as reals": Fault(
+        "model",
+        "return np.random.default_rng().integers(500, 505, len(right)) * 1.0",
+        NOT_JUDGED,
+        ensures=BOUNDED,
+    ),
+    "answers random small scores": Fault(
+        "model",
+        "return np.random.default_rng().random(len(right)) / 100",
+        NOT_JUDGED,
+        ensures=BOUNDED,
+    ),
+    "keeps answers by the wrong feature": Fault(
+        "model",
+        f"{CACHED}return [cache.setdefault(n % 7, n) for n in numbers.tolist()]",
+        NOT_JUDGED,
+        ensures=BOUNDED,
+    ),
+    "is wrong about a single row": Fault(
+        "model",
+        "return right - 99 * (len(right) == 1) * (numbers % 20 == 13)",
+        NOT_GREEN,
+    ),
+}
 DOMAINS = {
     **{
         f"{part} {what}": Fault(part, code, NOT_JUDGED)
@@ -220,6 +260,18 @@ DOMAINS = {
             "a scalar array": "np.array(5)",
         }.items()
     },
+    "inputs differ by process": Fault(
+        "inputs",
+        "return np.arange(30) + os.getpid() % 999 * 5",
+        NOT_GREEN,
+        ensures=BOUNDED,
+    ),
+    "inputs are random": Fault(
+        "inputs",
+        "return np.random.default_rng().permutation(30)",
+        NOT_JUDGED,
+        ensures=BOUNDED,
+    ),
     "inputs gives no items": Fault("inputs", "return []", NOT_JUDGED),
     "labels gives too few": Fault("labels", "return [1, 2]", NOT_JUDGED),
     "cannot be imported": Fault("top", "1 / 0", NOT_JUDGED),
@@ -262,6 +314,11 @@ def write_domain(folder: Path, fault: Fault | None = None) -> None:
         for name, code in parts.items()
     }
     (folder / "steps.py").write_text(DOMAIN.format(**deep))
+    specs = folder / "specs" / "steps.nom"
+    if specs.parent.exists():
+        ensures = fault.ensures if fault is not None else ""
+        own = SPEC.partition("ensures")[0] + f"ensures {ensures};\n"
+        specs.write_text(own if ensures else SPEC)
 
 
 def make_project(folder: Path) -> str:

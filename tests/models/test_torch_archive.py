@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomos import ModelError
-from nomos.models.screening.torch_archive import screened_export
+from nomos.models.screening.torch_archive import screen_export
 
 LEAF = {"type": None, "context": None, "children_spec": []}
 TENSOR = {"sizes": [{"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}]}
@@ -110,7 +110,7 @@ def members(packed: io.BytesIO) -> dict[str, bytes]:
 
 
 def test_plain_program_passes_without_what_it_does_not_need(tmp_path: Path) -> None:
-    kept = members(screened_export(archive(tmp_path / "m.pt2", MODEL)))
+    kept = members(screen_export(archive(tmp_path / "m.pt2", MODEL)))
     assert kept["m/data/sample_inputs/model.pt"] == b""
     model = json.loads(kept["m/models/model.json"])
     assert model["guards_code"] == []
@@ -129,7 +129,7 @@ def test_program_that_could_run_code_is_refused(tmp_path: Path, case: str) -> No
         inner = inner[key]
     inner[last] = value
     with pytest.raises(ModelError, match=r"something unusual in models/model\.json"):
-        screened_export(archive(tmp_path / "m.pt2", model))
+        screen_export(archive(tmp_path / "m.pt2", model))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_member_that_may_be_run_or_unpickled_is_refused(
 ) -> None:
     path = archive(tmp_path / "m.pt2", MODEL, **{member: b"data"})
     with pytest.raises(ModelError, match=rf"holds {member[2:]}, which may run code"):
-        screened_export(path)
+        screen_export(path)
 
 
 @pytest.mark.parametrize("pickled", [True, "no", None])
@@ -157,4 +157,4 @@ def test_weights_in_pickles_are_refused(tmp_path: Path, pickled: Any) -> None:
     name = "m/data/weights/model_weights_config.json"
     path = archive(tmp_path / "m.pt2", MODEL, **{name: json.dumps(config).encode()})
     with pytest.raises(ModelError, match="a pickle"):
-        screened_export(path)
+        screen_export(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nomos import ModelError
-from nomos.models.screening.torchscript import screened_script
+from nomos.models.screening.torchscript import screen_script
 
 
 def script(path: Path, line: str, pickled: bytes = b"") -> Path:
@@ -38,7 +38,7 @@ def script(path: Path, line: str, pickled: bytes = b"") -> Path:
     ],
 )
 def test_what_torch_writes_passes(tmp_path: Path, line: str) -> None:
-    assert screened_script(script(tmp_path / "m.pt", line))
+    assert screen_script(script(tmp_path / "m.pt", line))
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_what_could_reach_files_or_hide_it_is_refused(
     tmp_path: Path, line: str
 ) -> None:
     with pytest.raises(ModelError, match="--trust"):
-        screened_script(script(tmp_path / "m.pt", line))
+        screen_script(script(tmp_path / "m.pt", line))
 
 
 def test_a_pickled_class_of_another_library_is_refused(tmp_path: Path) -> None:
     own = b"c__torch__.torch.classes.quantized\nLinearPackedParamsBase\n."
-    assert screened_script(script(tmp_path / "m.pt", "pass", own))
+    assert screen_script(script(tmp_path / "m.pt", "pass", own))
     other = own.replace(b"quantized", b"aoti")
     with pytest.raises(ModelError, match=r"holds a class of `aoti`; .*--trust"):
-        screened_script(script(tmp_path / "m.pt", "pass", other))
+        screen_script(script(tmp_path / "m.pt", "pass", other))

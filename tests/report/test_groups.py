@@ -113,7 +113,7 @@ def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None
     text = example_text([RESULT])
     assert text is not None
     assert "* income  59   60" in text.plain
-    assert "made smaller, 1 feature not as in the nearest input (row 4)" in text.plain
+    assert "shrunk, 1 feature not as in the nearest input (row 4)" in text.plain
 
 
 def test_groups_that_the_console_leaves_out_are_counted() -> None:
@@ -140,10 +140,10 @@ def test_the_page_and_notebooks_have_groups_and_escape_them() -> None:
     assert '<a href="#bug-bbbbbbbbbb">' in page
     assert "26 to &lt;80" in page
     assert "0 of 90" in page
-    assert "Made smaller: 1 feature not as in the nearest input (row 4)" in page
+    assert "Shrunk: 1 feature not as in the nearest input (row 4)" in page
     notebook = showable_result(RESULT)._repr_html_()
     assert "age &lt;= 25: 80 % of such cases" in notebook
-    assert "(made smaller)" in notebook
+    assert "(shrunk)" in notebook
     assert "* income  59   60" in str(showable_result(RESULT))
 
 

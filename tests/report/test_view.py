@@ -105,7 +105,7 @@ def test_how_bugs_were_confirmed_is_told(bug, result):
     )
     assert any("1 more came back in a batch" in text for text in remarks(one))
     _, second = view_property([one]).all_bugs()
-    assert "came back in a batch of other cases, not run alone" in second.facts
+    assert "failed again in a batch of other cases, not in isolation" in second.facts
 
 
 def test_problems_come_first_and_crashes_have_their_traceback(bug, result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nomos.results.comparison import compare_results, paired_difference
+from nomos.results.comparison import compare_results, difference_of_pairs
 from nomos.results.result import Bug, Counts, Result, Subject
 
 
@@ -48,12 +48,12 @@ def test_the_interval_covers_the_true_change_as_often_as_it_says() -> None:
         lost, gained, _ = rng.multinomial(
             tests, [only_old, only_new, 1 - only_old - only_new]
         )
-        found = paired_difference(int(lost), int(gained), tests).interval
+        found = difference_of_pairs(int(lost), int(gained), tests).interval
         covered += found.low <= only_new - only_old <= found.high
     assert covered >= 935
 
 
 def test_no_difference_has_an_interval_around_zero_within_one() -> None:
-    found = paired_difference(0, 0, 1)
+    found = difference_of_pairs(0, 0, 1)
     assert found.value == 0
     assert -1 <= found.interval.low < 0 < found.interval.high <= 1

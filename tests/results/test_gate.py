@@ -16,9 +16,9 @@ from nomos.report.formats.sarif import sarif_document
 from nomos.results.gate import (
     CONFIDENCE,
     Gate,
+    load_baseline,
     make_gate,
     missing,
-    read_baseline,
     rulings,
 )
 from nomos.results.result import Counts, Proof, Recorded, Result, Subject, to_data
@@ -242,7 +242,7 @@ def test_a_baseline_is_read_as_run_wrote_it(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     document = {"schema": 2, "runs": [to_data(sample(3))], "failures": []}
     path.write_text(json.dumps(document))
-    assert read_baseline(path) == (sample(3),)
+    assert load_baseline(path) == (sample(3),)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "old.json"
     path.write_text(text)
     with pytest.raises(NomosError, match=r"old\.json is no baseline"):
-        read_baseline(path)
+        load_baseline(path)
 
 
 def test_a_baseline_of_specs_that_could_not_be_run_is_refused(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_baseline_of_specs_that_could_not_be_run_is_refused(tmp_path: Path) ->
     runs = [to_data(sample(3))]
     path.write_text(json.dumps({"schema": 2, "runs": runs, "failures": failures}))
     with pytest.raises(NomosError, match="could not be run"):
-        read_baseline(path)
+        load_baseline(path)
 
 
 @pytest.mark.parametrize("text", ["2 percent", "100%", "-1%", "nan", "1.5"])

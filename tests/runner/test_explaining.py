@@ -13,7 +13,7 @@ import nomos
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
-from nomos.runner.campaigns.explained.sample import Sample, chosen_rows
+from nomos.runner.campaigns.explained.sample import Sample, choose_rows
 from nomos.runner.executors import worker
 
 RISE = nomos.relations.monotone("income", step=20)
@@ -135,7 +135,7 @@ def test_a_sample_is_the_first_judged_cases_in_chunks_of_any_size() -> None:
 def test_listed_cases_are_sampled_by_what_they_are() -> None:
     choices = np.array([[a, b] for a in range(30) for b in range(5)])
     lengths = np.full(len(choices), 2)
-    some = {tuple(choices[n]) for n in chosen_rows(choices, lengths, 20)}
+    some = {tuple(choices[n]) for n in choose_rows(choices, lengths, 20)}
     turned = choices[::-1]
-    assert {tuple(turned[n]) for n in chosen_rows(turned, lengths, 20)} == some
+    assert {tuple(turned[n]) for n in choose_rows(turned, lengths, 20)} == some
     assert len(some) == 20

@@ -15,6 +15,7 @@ from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event, Finished, Progress
 from nomos.runner.jobs import Job
+from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import drive, options_of, outcome, run
 
@@ -38,7 +39,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "confirm": "all",
     },
     "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
-    "calls": {"search": "random", "calls": 700, "batch": 30},
+    "calls": {"search": "random", "calls": 1100, "batch": 30},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }
 
@@ -66,12 +67,13 @@ def run_stored(
                 raise Killed
 
     settings = options.pop("settings", {})
+    seeds = options.pop("seeds", [0])
     with Store.open(folder) as store:
         driver = Driver(
             path.parent.parent, options_of(**options), store=store, handlers=[listen]
         )
         try:
-            return driver.run([Job(path, settings)], [0])
+            return driver.run([Job(path, settings)], seeds)
         except Killed:
             return None
 
@@ -106,7 +108,17 @@ def test_killed_again_and_again_it_comes_to_the_same(
     ):
         assert second.rows(1) == first.rows(1)
         assert second.bugs() == first.bugs()
-        assert second.unfinished(done.results[0].subject, 0, 5000, "random") is None
+        left = second.unfinished(
+            done.results[0].subject, 0, done.results[0].budget, done.results[0].search
+        )
+        assert left is not None and left.is_finished
+        second.mark_reported(done.results)
+        assert (
+            second.unfinished(
+                left.result.subject, 0, left.result.budget, left.result.search
+            )
+            is None
+        )
     for ending in (".json", ".known"):
         files = [
             tmp_path / folder / "cases" / "specs" / f"{path.stem}{ending}"
@@ -139,6 +151,28 @@ def test_a_premise_that_no_case_has_is_told_after_a_kill_too(
     done = run_stored(steps, tmp_path / "store", resume=True, **options)
     assert done is not None
     assert "has what stands before `==>`" in done.results[0].problem
+
+
+@pytest.mark.parametrize("die_at", [30, 44, None])
+def test_a_seed_that_had_ended_before_the_kill_is_not_run_again(
+    steps: Path, tmp_path: Path, die_at: int | None
+) -> None:
+    options = {**CAMPAIGNS["random"], "seeds": (0, 1)}
+    whole = run_stored(steps, tmp_path / "whole", **options)
+    run_stored(steps, tmp_path / "killed", die_at=die_at, **options)
+    done = run_stored(steps, tmp_path / "killed", resume=True, **options)
+    assert done is not None and whole is not None
+    assert [comparable(r) for r in done.results] == [
+        comparable(r) for r in whole.results
+    ]
+    with Store.open(tmp_path / "killed") as store:
+        assert store.rows(2)
+        assert not store.rows(3)
+        store.mark_reported(done.results)
+    again = run_stored(steps, tmp_path / "killed", resume=True, **options)
+    assert again is not None  # nothing was left to resume
+    with Store.open(tmp_path / "killed") as store:
+        assert store.rows(3)
 
 
 def test_resuming_does_not_start_over(steps: Path, tmp_path: Path) -> None:
@@ -248,7 +282,7 @@ def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
     calls = 0
     with Store.open(tmp_path / "killed") as store:
         driver = Driver(tmp_path, options_of(**options), store=store)
-        confirm = driver._confirm
+        confirm = Tasks.confirm
 
         def interrupted(*arguments: Any) -> Any:
             nonlocal calls
@@ -257,8 +291,10 @@ def test_an_interruption_while_violations_run_alone_counts_none_of_them_twice(
                 driver._signals.received = "interrupted"
             return confirm(*arguments)
 
-        monkeypatch.setattr(driver, "_confirm", interrupted)
+        monkeypatch.setattr(Tasks, "confirm", interrupted)
         assert driver.run([Job(steps, crowd)], [0]).stopped == "interrupted"
+        monkeypatch.undo()
+        monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
         done, _, _ = drive([steps], store=store, resume=True, settings=crowd, **options)
         rows = store.rows(1)
     assert whole is not None

@@ -10,7 +10,7 @@ import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import unjudged
+from nomos.engine.judged import no_verdicts
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.plans.generations import Generations
@@ -201,7 +201,7 @@ def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
     for wanted in (1e9, 1e9, 300.5, 10):
         asked = plan.next(wanted, 1.0)
         assert asked is not None
-        judged = unjudged(asked.count)
+        judged = no_verdicts(asked.count)
         judged.verdicts[:] = Verdict.VIOLATED
         plan.learn(asked, [judged])
         counts.append(asked.count)

@@ -112,7 +112,7 @@ def test_the_query_is_satisfied_by_the_cases_that_break_the_property(
     for triple in triples(24):
         exported = Exported(triple, tmp_path)
         cases, atoms = drawn(triple)
-        broken = cases.broken(atoms, size_of(atoms)).tolist()
+        broken = cases.find_broken(atoms, size_of(atoms)).tolist()
         for number, wanted in enumerate(broken):
             assert exported.is_broken(one_case(atoms, number)) == wanted, triple.text
             told[wanted] += 1

@@ -24,12 +24,12 @@ _MASK = 0xFFFFFFFF
 _UNIT = 2.0**-24  # reals of 32 bits have 24 that count
 
 
-def _signed(word: int) -> int:
+def _to_signed(word: int) -> int:
     return word - 2**64 if word >= 2**63 else word
 
 
 _MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
-_STEPS = (_signed(0x9E3779B97F4A7C15), _signed(0xBB67AE8584CAA73B))
+_STEPS = (_to_signed(0x9E3779B97F4A7C15), _to_signed(0xBB67AE8584CAA73B))
 _FRESH = np.random.Philox(0).state
 
 
@@ -114,7 +114,7 @@ class Draws(Sequence[np.random.Generator]):
         step = max(1, _BLOCK // max(1, 2 * half))
         for first in range(0, len(self), step):
             words = _words(self._seeds[first : first + step], number, half)
-            drawn[first : first + step] = _normal(_split(words), half)
+            drawn[first : first + step] = _normal(_halve_words(words), half)
         return drawn
 
     def _next(self) -> int:
@@ -126,14 +126,14 @@ class Draws(Sequence[np.random.Generator]):
         counters = max(1, math.ceil(count / (2 * _WORDS)))
         number, device = self._next(), self._device
         if device is None:
-            return _split(_words(self._seeds, number, counters * _WORDS))
+            return _halve_words(_words(self._seeds, number, counters * _WORDS))
         if (kernels := _kernels(device)) is not None:
             return kernels.halves(self._seeds, number, counters, device)
         if device == "cpu":
             import torch
 
             words = _words(self._seeds, number, counters * _WORDS)
-            return torch.from_numpy(_split(words).view(np.int32))
+            return torch.from_numpy(_halve_words(words).view(np.int32))
         return _tensor_halves(self._seeds, number, counters, device)
 
 
@@ -179,7 +179,7 @@ def _words(seeds: Array, number: int, count: int) -> Array:
     return words
 
 
-def _split(words: Array) -> Array:
+def _halve_words(words: Array) -> Array:
     """Return words of 64 bits as twice as many of 32, the lower half first."""
     return np.ascontiguousarray(words).astype("<u8", copy=False).view("<u4")
 
@@ -203,12 +203,12 @@ def philox(counter: Any, seed: Any, number: int) -> tuple[Any, Any, Any, Any]:
     Arrays of numpy and tensors alike: only +, *, &, ^ and >> are used.
     """
     words = [counter + seed * 0, seed * 0, seed * 0, seed * 0]
-    key, other = seed, _signed(number)
+    key, other = seed, _to_signed(number)
     for _ in range(10):
         low, high = _product(words[0], _MULTIPLIERS[0])
         low_2, high_2 = _product(words[2], _MULTIPLIERS[1])
         words = [high_2 ^ words[1] ^ key, low_2, high ^ words[3] ^ other, low]
-        key, other = key + _STEPS[0], _signed((other + _STEPS[1]) & (2**64 - 1))
+        key, other = key + _STEPS[0], _to_signed((other + _STEPS[1]) & (2**64 - 1))
     return words[0], words[1], words[2], words[3]
 
 
@@ -219,7 +219,7 @@ def _product(word: Any, factor: int) -> tuple[Any, Any]:
     ad, bc = a * d, b * c
     middle = (b * d >> 32 & _MASK) + (ad & _MASK) + (bc & _MASK)
     upper = a * c + (ad >> 32 & _MASK) + (bc >> 32 & _MASK) + (middle >> 32)
-    return word * _signed(factor), upper
+    return word * _to_signed(factor), upper
 
 
 def _shares(halves: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial, wraps
@@ -16,7 +16,7 @@ from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
-from nomos.domain.values import owned
+from nomos.domain.values import copy_owned, plain
 from nomos.domain.waiting import call_each
 from nomos.errors import ModelError
 from nomos.lang.types import BUILT_IN
@@ -128,7 +128,7 @@ class BoundBatched:
         device = self.device
         given_draws = self.function.draws and len(columns) > 1
         made = [
-            _handed(c) if isinstance(c, list) else c
+            _own_argument(c) if isinstance(c, list) else c
             for c in (columns[:-1] if given_draws else columns)
         ]
         if device is not None:
@@ -144,13 +144,32 @@ class BoundBatched:
             given = given.clone()  # what it was handed is the case's own already
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
-        return answers(given, len(made[0]), self.function.__name__, is_record)
+        column = answers(given, len(made[0]), self.function.__name__, is_record)
+        self._check_classes(column)
+        return column
+
+    def _check_classes(self, column: Column) -> None:
+        """Refuse an answer that is none of those that the domain declares."""
+        declared = getattr(type(self.instance), "classes", {})
+        name = self.function.__name__
+        if not isinstance(declared, Mapping) or name not in declared:
+            return
+        classes = [plain(one) for one in declared[name]]
+        given = np.unique(column) if isinstance(column, np.ndarray) else items(column)
+        for answer in given:
+            if plain(answer) not in classes:
+                raise ModelError(
+                    f"`{name}` answered {plain(answer)!r}, which is none of the classes"
+                    f" that the domain declares: {', '.join(map(repr, classes))}"
+                )
 
 
-def _handed(values: list[Any]) -> Column:
+def _own_argument(values: list[Any]) -> Column:
     """Return an argument as a column that the function may change."""
     column = to_column(values)
-    return [owned(value) for value in column] if isinstance(column, list) else column
+    return (
+        [copy_owned(value) for value in column] if isinstance(column, list) else column
+    )
 
 
 def answers(given: Any, count: int, name: str, is_record: bool = False) -> Column:
@@ -177,10 +196,10 @@ def answers(given: Any, count: int, name: str, is_record: bool = False) -> Colum
     if len(given) != count:
         raise ModelError(f"`{name}` gave {len(given)} answers for {count} cases")
     if not isinstance(given, np.ndarray):
-        return to_column([_number(owned(value), is_record) for value in given])
+        return to_column([_number(copy_owned(value), is_record) for value in given])
     if given.ndim == 2 and given.shape[1] == 1 and not is_record:
         given = given[:, 0]
-    return numbers(given, copy=True) if given.ndim == 1 else owned(given)
+    return numbers(given, copy=True) if given.ndim == 1 else copy_owned(given)
 
 
 def _number(value: Any, is_record: bool) -> Any:

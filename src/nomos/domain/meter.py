@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from nomos.accepted import CacheMode
 from nomos.device import Array, during
-from nomos.errors import Stop
+from nomos.errors import Discard, Stop
 
 Phase = Literal[
     "set-up",
@@ -39,7 +39,17 @@ Phase = Literal[
 ]
 _counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
+_MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
 _RERUN = 10  # and one in so many may go into isolated re-runs, as many into known bugs
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the kind of an error and what it says; a user's class may fail even in that."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "its text cannot be had"
+    return f"{type(error).__name__}: {said}".strip().removesuffix(":")
 
 
 class CallsSpent(Stop):
@@ -82,7 +92,9 @@ class Grant(NamedTuple):
 class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
-    __slots__ = ("asked", "beat", "campaign", "granted", "phase", "report", "terms")
+    __slots__ = (
+        "asked", "beat", "campaign", "granted", "phase", "raised", "report", "terms",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -93,6 +105,7 @@ class Lease:
     ) -> None:
         self.granted, self.phase, self.campaign = grant
         self.asked: Counter[Phase] = Counter()
+        self.raised: Counter[str] = Counter()  # by the first of the model, as they are
         self.report = report  # says the count where it outlives this process
         self.terms = terms or Terms()
         self.beat = beat  # says that calls which have a time-out of their own go on
@@ -111,6 +124,14 @@ class Lease:
             self.asked[self.phase] += rows
             if self.report is not None:
                 self.report(self.asked.total())
+
+    def note_exception(self, error: BaseException) -> None:
+        """Note what the model raised, whether its case will crash by it or not."""
+        if isinstance(error, Discard):
+            return
+        said = describe_error(error)
+        if said in self.raised or len(self.raised) < _MOST_NOTED:
+            self.raised[said] += 1
 
     @contextmanager
     def during_phase(self, phase: Phase) -> Iterator[None]:
@@ -177,6 +198,7 @@ class Meter:
         self.limit = limit
         self.campaign = campaign  # under which endpoints keep what they cost
         self.asked: Counter[Phase] = Counter()
+        self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way
         self._rerun = 0  # asked by tasks that may use the reserve
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from nomos.device import Array, is_tensor, places_on, to_host
 from nomos.domain.schema import Schema
-from nomos.domain.values import owned, plain
+from nomos.domain.values import copy_owned, plain
 
 Column = Array | list[Any]  # or a tensor of torch, which mypy is not told of
 
@@ -231,7 +231,7 @@ def numbers(values: Array, *, copy: bool = False) -> Column:
         return values.astype(np.int64, copy=copy)
     if kind == "f" and values.dtype.itemsize <= 8:
         return values.astype(np.float64, copy=copy)
-    return to_column([owned(value) for value in values.tolist()])
+    return to_column([copy_owned(value) for value in values.tolist()])
 
 
 def items(column: Column) -> list[Any]:

@@ -65,7 +65,7 @@ def _spread(column: Array) -> Any:
     return np.where(np.isfinite(wide), wide, 0.0)
 
 
-def changed_answers(
+def find_changed_answers(
     first: Column, second: Column, *, rounding: Array | None = None
 ) -> Array:
     """Return which answers are others the second time.

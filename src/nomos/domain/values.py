@@ -49,7 +49,7 @@ def is_value(item: Any) -> bool:
     return False
 
 
-def owned(value: Any) -> Any:
+def copy_owned(value: Any) -> Any:
     """Return a value that nobody else can change: arrays and containers are copied.
 
     An object of another kind, such as a game that goes on, is handed on as it is.
@@ -61,26 +61,26 @@ def owned(value: Any) -> Any:
         held = kind is np.ndarray and value.dtype == object
         return plain(copy.deepcopy(value) if held else value.copy())
     if kind in _CONTAINERS:
-        return kind(map(owned, value))
+        return kind(map(copy_owned, value))
     if kind is dict:
-        return {key: owned(part) for key, part in value.items()}
+        return {key: copy_owned(part) for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_make"):
-        return value._make(map(owned, value))
+        return value._make(map(copy_owned, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if is_value(value):
             return value
         made = copy.copy(value)
         for field in dataclasses.fields(value):
-            object.__setattr__(made, field.name, owned(getattr(value, field.name)))
+            object.__setattr__(made, field.name, copy_owned(getattr(value, field.name)))
         return made
     if isinstance(value, list | dict | set | bytearray):
         return copy.deepcopy(value)
     if isinstance(value, memoryview) or hasattr(value, "__array__"):
-        return _owned_buffer(value)
+        return _copy_buffer(value)
     return value
 
 
-def _owned_buffer(value: Any) -> Any:
+def _copy_buffer(value: Any) -> Any:
     """Copy what holds its numbers elsewhere: a tensor, a data frame, a view."""
     try:
         return copy.deepcopy(value)
@@ -96,4 +96,4 @@ def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
     given = function(*arguments, **options)
     if any(given is argument for argument in arguments):
         return given
-    return owned(given)
+    return copy_owned(given)

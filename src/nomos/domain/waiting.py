@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
@@ -45,9 +46,13 @@ class CallsFailed(Exception):
         self.errors, self.count, self.answers = errors, count, answers
 
 
-@cache
 def _loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of this process, which never ends before it."""
+    return _loop_of(os.getpid())
+
+
+@cache
+def _loop_of(_process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name=_THREAD, daemon=True).start()
     return loop
@@ -58,10 +63,13 @@ def begin_work(work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
     asyncio.run_coroutine_threadsafe(work(), _loop())
 
 
-def wait_for(work: Coroutine[Any, Any, _Result]) -> _Result:
+def wait_for(
+    work: Coroutine[Any, Any, _Result], *, ends_in_time: bool = True
+) -> _Result:
     """Run a coroutine on the loop of this process and return its result.
 
-    An interruption of the waiting thread cancels it.
+    An interruption of the waiting thread cancels it. Work that ends in time, because each
+    of its calls has a time-out, is not what a worker is ended for.
     """
     if threading.current_thread().name == _THREAD:
         work.close()
@@ -69,7 +77,7 @@ def wait_for(work: Coroutine[Any, Any, _Result]) -> _Result:
             "a coroutine may not wait for a function of many cases, which would stop all"
             " others: `await model.ask(...)`, or a `@concurrent` function without `async`"
         )
-    beat = current_lease().beat
+    beat = current_lease().beat if ends_in_time else lambda: None
     future = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         while True:
@@ -91,7 +99,8 @@ def call_each(
     Raises what ends all calls at once; of one call, what that call raised; CallsFailed
     where some of several failed.
     """
-    results = wait_for(_call_each(function, cases))
+    has_limit = current_lease().terms.timeout_s is not None
+    results = wait_for(_call_each(function, cases), ends_in_time=has_limit)
     return unpack_results(results)
 
 

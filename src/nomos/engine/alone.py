@@ -21,6 +21,7 @@ import numpy as np
 
 from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
+from nomos.domain.meter import current_lease, describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
@@ -137,7 +138,7 @@ class Case(Running):
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif error is not None:
-            why = f"{type(error).__name__}: {_text(error)}".strip().removesuffix(":")
+            why = describe_error(error)
             shown = format_traceback(error, self.program.spec.source.name)
             verdict = Verdict.CRASHED
         return Outcome(
@@ -169,14 +170,6 @@ class Case(Running):
             gap=gap(self.failures[0], self.values),
             reached=self.reached,
         )
-
-
-def _text(error: BaseException) -> str:
-    """Return what an error says; a class of the user may fail even in that."""
-    try:
-        return str(error)
-    except Exception:
-        return "its text cannot be had"
 
 
 def reason(discard: Discard, source: Source) -> str:
@@ -273,7 +266,10 @@ class Alone:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        return case.outcome(error, self._gap)
+        outcome = case.outcome(error, self._gap)
+        if error is not None and outcome.verdict is Verdict.CRASHED:
+            current_lease().note_exception(error)
+        return outcome
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

@@ -96,6 +96,7 @@ def call_batch(
     function's own, which may change them. A row that failed has any answer at all.
     """
     left, pending = _MOST_FAILURES, [(0, count)]
+    raised: list[tuple[int, int, BaseException]] = []
     answers: Column | None = None
     failed = np.ones(count, dtype=bool)
     while pending and left > 0:
@@ -106,16 +107,14 @@ def call_batch(
         except ModelError:
             raise
         except CallsFailed as error:  # which of them failed is known
-            good = np.array([n for n in range(error.count) if n not in error.errors])
-            if error.answers is None and not function.function.draws:
+            if error.answers is not None:
+                answers = _write_answered(answers, failed, first, error)
+            elif not function.function.draws:
                 pending += _ranges_without(first, end, error)
-            elif error.answers is not None and len(good):
-                failed[first + good] = False
-                values = to_column([error.answers[n] for n in good.tolist()])
-                answers = put(answers, first + good, values, count)
             continue
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
+            raised.append((first, end, error))
             if is_out_of_memory(error) and half > first:
                 raise  # no case is to blame: the engine runs fewer of them at once
             left -= int(half == first)
@@ -126,8 +125,24 @@ def call_batch(
         failed[first:end] = False
         if end - first == count:
             return given, failed
-        answers = put(answers, np.arange(first, end), given, count)
+        answers = write_values(answers, np.arange(first, end), given, count)
+    for first, end, what in raised:
+        # What is raised for some rows is raised again when their cases run by themselves.
+        if end - first == 1 or not failed[first:end].any():
+            current_lease().note_exception(what)
     return [0] * count if answers is None else answers, failed
+
+
+def _write_answered(
+    column: Column | None, failed: Array, first: int, error: CallsFailed
+) -> Column | None:
+    """Write the answers of the calls that did not fail, the first at a row."""
+    good = np.array([n for n in range(error.count) if n not in error.errors])
+    if error.answers is None or not len(good):
+        return column
+    failed[first + good] = False
+    values = to_column([error.answers[n] for n in good.tolist()])
+    return write_values(column, first + good, values, len(failed))
 
 
 def _ranges_without(first: int, end: int, error: CallsFailed) -> list[tuple[int, int]]:
@@ -224,7 +239,7 @@ class Memory:
         self._state[places] = np.where(failed, _FAILED, _KNOWN)
         self._any_failed |= bool(failed.any())
         self._is_full = bool(self._state.all())
-        self._answers = put(self._answers, places, answers, len(self._state))
+        self._answers = write_values(self._answers, places, answers, len(self._state))
         return True
 
     def doubts(self, place: int) -> bool:
@@ -264,7 +279,7 @@ def fresh(value: Any) -> Any:
     return value if is_value(value) else copy.deepcopy(value)
 
 
-def put(column: Any, rows: Array, values: Any, count: int) -> Column:
+def write_values(column: Any, rows: Array, values: Any, count: int) -> Column:
     """Put values at rows of a column; None: of a new one that has `count` rows.
 
     The result is a list where the kinds differ.

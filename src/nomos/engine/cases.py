@@ -20,7 +20,7 @@ from nomos.engine.choices import (
     Stream,
     choice_of,
     choices_of,
-    known_choice,
+    replay_choice,
 )
 
 LONGEST_RANGE = 2**24  # numbers; cases that draw from more are not listed
@@ -110,7 +110,7 @@ class ListedCases:
     def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
         """Return the known choice of one case."""
         known = self.known[row, : self.lengths[row]].tolist()
-        return known_choice(known, position, kind, low, high)
+        return replay_choice(known, position, kind, low, high)
 
     def draw(
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any

@@ -3,6 +3,17 @@
 Every draw is a function of (seed, property, case number, position of the draw in the
 case), so the same cases come for any batch size, and one case can be drawn alone. What
 was drawn is recorded: a case is its list of choices, and nothing else.
+
+A generator with a state, as most libraries have it, gives case 1,000 only after the 999
+before it, and other cases when one of these draws once more. Philox is a cipher of a
+counter instead: its key is a hash of the seed and the property beside the position, its
+counter the case, and the word at any address costs the same. So workers share nothing, columns draw a whole
+chunk at once, and a replay draws one case. A draw costs a few array operations; a function
+of the domain that draws by itself gets a generator whose seed is such a draw.
+
+The limits: the position counts draws of the case, so a spec that draws earlier or more
+often has other cases for the same seed; and the order of draws must not depend on the way
+in which a spec is executed.
 """
 
 from __future__ import annotations
@@ -67,12 +78,12 @@ def bounds(low: Any, high: Any) -> tuple[int, int]:
     return low, high
 
 
-def bounded(word: int, low: int, high: int) -> int:
+def bound_to_range(word: int, low: int, high: int) -> int:
     """Map a word to low..high, both included."""
     return low + (word * (high - low + 1) >> 64)
 
 
-def bounded_many(words: Array, low: Array, high: Array) -> Array:
+def words_to_ranges(words: Array, low: Array, high: Array) -> Array:
     """Map words to their own ranges; the same numbers as `bounded` gives."""
     # Differences of integers wrap around as those of words do, so they are exact.
     spans = high - low
@@ -137,20 +148,20 @@ def from_pattern(bits: int) -> float:
 def choice_of(word: int, kind: Kind, low: Any, high: Any) -> int:
     """Return the choice that a word stands for; a seed has 63 bits."""
     if kind == "integer":
-        return bounded(word, low, high)
+        return bound_to_range(word, low, high)
     return pattern(real(word, low, high)) if kind == "real" else word >> 1
 
 
 def choices_of(words: Array, kind: Kind, low: Any, high: Any) -> Array:
     """Return the choices that words stand for; the same as `choice_of` gives."""
     if kind == "integer":
-        return bounded_many(words, low, high)
+        return words_to_ranges(words, low, high)
     if kind == "real":
         return real_many(words, low, high).view(np.int64)
     return np.asarray((words >> np.uint64(1)).astype(np.int64))
 
 
-def known_choice(
+def replay_choice(
     known: Sequence[int], position: int, kind: Kind, low: Any, high: Any
 ) -> int:
     """Return a recorded choice, if it can still be drawn."""
@@ -196,7 +207,7 @@ class CaseDraws:
 
 def replay_draws(choices: Sequence[int]) -> CaseDraws:
     """Return the draws of a case whose choices are known."""
-    return CaseDraws(partial(known_choice, choices))
+    return CaseDraws(partial(replay_choice, choices))
 
 
 class Odometer(CaseDraws):

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Mapping
 
-from nomos.engine.emit import Emitter, mentioned
+from nomos.engine.emit import Emitter, names_mentioned
 from nomos.engine.space import draws_late
 from nomos.lang import core
 from nomos.lang.checking.names import names_bound_by
@@ -37,7 +37,7 @@ def compile_harness(spec: core.Spec, path: str, offered: Mapping[str, Function])
     listable = not draws_late(spec, lambda name: name in known and known[name].draws)
     lets = (*spec.variables, *spec.later_variables)
     values = (*spec.inputs, *(let.name for let in lets), *spec.outputs)
-    harness, function = emitter.unused("harness"), emitter.unused("run_case")
+    harness, function = emitter.fresh_name("harness"), emitter.fresh_name("run_case")
     told = {
         "imports": spec.imports,
         "inputs": spec.inputs,
@@ -91,7 +91,7 @@ def _functions(
 ) -> dict[str, str]:
     """Return the functions that the program uses: what it calls them, and their names."""
     used = {alias: name for name, alias in emitter.aliases.items()}
-    names = mentioned(spec) - names_bound_by(spec.code.statements)
+    names = names_mentioned(spec) - names_bound_by(spec.code.statements)
     used |= {n: n for n in (*known, *spec.imports, "MAX_INT") if n in names}
     return dict(sorted(used.items()))
 

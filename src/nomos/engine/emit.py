@@ -43,12 +43,12 @@ class Emitter:
         for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
             own |= core.local_names(expr)
         self._shadowed = own | names_bound_by(spec.code.statements)
-        self._taken = {*self._shadowed, *mentioned(spec), *spec.imports}
+        self._taken = {*self._shadowed, *names_mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}
         self.aliases: dict[str, str] = {}  # functions, and what they are called here
-        self.case = self.unused("case")
+        self.case = self.fresh_name("case")
 
-    def unused(self, name: str) -> str:
+    def fresh_name(self, name: str) -> str:
         """Return a name for something of ours that nothing else is called by."""
         while name in self._taken:
             name += "_"
@@ -59,7 +59,7 @@ class Emitter:
         """Return what to call a function that the spec uses by its name."""
         if name not in self.aliases:
             shadowed = name in self._shadowed
-            self.aliases[name] = self.unused(name) if shadowed else name
+            self.aliases[name] = self.fresh_name(name) if shadowed else name
         return self.aliases[name]
 
     def body(self) -> list[ast.stmt]:
@@ -84,7 +84,7 @@ class Emitter:
         """Return the statement that makes plain values of the outputs."""
         names = ", ".join(self.spec.outputs)
         call = f"{self.case}.outputs({names})"
-        made: ast.stmt = _parsed(f"{names} = {call}" if names else call)
+        made: ast.stmt = _parse_statement(f"{names} = {call}" if names else call)
         # An output that is missing is missing at the end of the block.
         block = self.spec.code.statements
         return ast.copy_location(made, block[-1]) if block else made
@@ -97,7 +97,7 @@ class Emitter:
             size = len(self.spec.lists.get(base, ()))
             several = f"[{draw} for _ in {self.case}.range({size})]"
             draws[base] = draw if base == name else several
-        return [_parsed(f"{name} = {value}") for name, value in draws.items()]
+        return [_parse_statement(f"{name} = {value}") for name, value in draws.items()]
 
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
@@ -145,7 +145,7 @@ class Emitter:
         first, *second = expr.indices
         bounds = [f"{expr.size}", *(f"{first} + 1, {expr.size}" for _ in second)]
         return [
-            (index, _parsed(f"{self.case}.range({bound})").value)
+            (index, _parse_statement(f"{self.case}.range({bound})").value)
             for index, bound in zip(expr.indices, bounds, strict=True)
         ]
 
@@ -155,7 +155,7 @@ class Emitter:
         before = (*spec.inputs, *(let.name for let in spec.variables))
         names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
         pairs = [f"{name!r}: {name}" for name in (*names, *indices)]
-        values: ast.expr = _parsed("{" + ", ".join(pairs) + "}").value
+        values: ast.expr = _parse_statement("{" + ", ".join(pairs) + "}").value
         return values
 
     def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
@@ -287,18 +287,18 @@ def lists_of(spec: core.Spec) -> list[ast.stmt]:
 
 def _variable(name: str) -> ast.expr:
     """Return the use of a name, `xs[0]` being an item of `xs`."""
-    value: ast.expr = _parsed(name).value
+    value: ast.expr = _parse_statement(name).value
     return value
 
 
 @cache
 def _operator(sign: str) -> Any:
     """Return an operator, which is written as in Python."""
-    value = _parsed(f"a {sign} b").value
+    value = _parse_statement(f"a {sign} b").value
     return value.ops[0] if isinstance(value, ast.Compare) else value.op
 
 
-def _parsed(text: str) -> Any:
+def _parse_statement(text: str) -> Any:
     """Return a statement from its text, without its places: they are the spec's."""
     (statement,) = ast.parse(text).body
     for node in ast.walk(statement):
@@ -319,7 +319,7 @@ def _constant(value: int | float | str | bool | None) -> ast.expr:
     return ast.Constant(value)
 
 
-def mentioned(spec: core.Spec) -> set[str]:
+def names_mentioned(spec: core.Spec) -> set[str]:
     """Return every name that the Python block mentions."""
     return {
         node.id

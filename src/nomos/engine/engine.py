@@ -27,19 +27,19 @@ from nomos.engine.judged import (
     Violations,
     add_resolved,
     collect,
-    cut_chunk,
     is_test,
-    marked,
-    put_together,
-    unjudged,
+    mark_made_records,
+    merge_judged,
+    no_verdicts,
+    trim_chunk,
 )
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
-from nomos.engine.space import input_count, listed_by_running, listed_cases
+from nomos.engine.space import input_count, list_by_running, list_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
-from nomos.engine.vectorized.rows import recorded_rows
+from nomos.engine.vectorized.rows import rows_as_recorded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
@@ -91,9 +91,9 @@ class Engine:
     def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
         if self.is_compiled:
-            yield from listed_by_running(self.program, self.alone.draw, begin, count)
+            yield from list_by_running(self.program, self.alone.draw, begin, count)
         else:
-            yield from listed_cases(self.program, begin, count)
+            yield from list_cases(self.program, begin, count)
 
     def space_within(self, limit: int) -> int | None:
         """Return how many cases there are, None where there are more than `limit`."""
@@ -139,7 +139,7 @@ class Engine:
             return self.alone.run(replay_draws(choices))
         program = self.program
         try:
-            made = recorded_rows(
+            made = rows_as_recorded(
                 records, program.source, program.schema, len(program.spec.inputs)
             )
         except LookupError as error:  # as where the choices cannot be drawn any more
@@ -167,7 +167,7 @@ class Engine:
         other.answers = Answers(0)  # no two cases have an input in common
         other._asks_all = asks_all
         judged = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
-        return marked(judged, cases)
+        return mark_made_records(judged, cases)
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
@@ -236,15 +236,15 @@ class Engine:
             limits = limits.after(parts[-1])
             if parts[-1].is_spent:
                 break
-        whole = put_together(parts)
+        whole = merge_judged(parts)
         if repeat and not one_by_one and len(whole.violations):
-            whole = self._repeated_whole(whole)
+            whole = self._repeat_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
         whole.moved = self.answers.moved - moved
         whole.seconds = time.perf_counter() - began
         return whole
 
-    def _repeated_whole(self, whole: Judged) -> Judged:
+    def _repeat_whole(self, whole: Judged) -> Judged:
         """Run the violations again; without the calls for it, end before the first."""
         found = whole.violations
         try:
@@ -257,11 +257,11 @@ class Engine:
     def _repeat(self, violations: Violations) -> Array:
         """Run violations again together, with nothing remembered; tell which came back."""
         if not self.answers.size:  # each comes once
-            return self._violated_again(violations, np.arange(len(violations)))
+            return self._violates_again(violations, np.arange(len(violations)))
         keys = keys_of(violations.choices, violations.lengths)
-        return self._repeated.recall(keys, partial(self._violated_again, violations))
+        return self._repeated.recall(keys, partial(self._violates_again, violations))
 
-    def _violated_again(self, violations: Violations, index: Array) -> Array:
+    def _violates_again(self, violations: Violations, index: Array) -> Array:
         count = len(index)
         if self.program.device != "cpu" and current_lease().left is None:
             index = np.resize(index, count + -count % _EVEN)
@@ -291,7 +291,7 @@ class Engine:
                 continue
             self._size.learn_calls(int(part.calls.max(initial=0)))
             return part
-        return replace(unjudged(0), is_spent=True)
+        return replace(no_verdicts(0), is_spent=True)
 
     def _run_next(
         self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]
@@ -326,7 +326,7 @@ class Engine:
         with np.errstate(all="ignore"):
             columns.generate()
             end = self._resolve(chunk, cases, resolved, cases.count, limits)
-            end = cut_chunk(chunk, resolved, end, limits.tests)
+            end = trim_chunk(chunk, resolved, end, limits.tests)
             if not columns.is_empty:
                 self._block(columns, self.answers)
                 columns.judge()
@@ -347,7 +347,7 @@ class Engine:
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        judged = replace(unjudged(len(outcomes)), is_spent=is_spent)
+        judged = replace(no_verdicts(len(outcomes)), is_spent=is_spent)
         add_resolved(judged, outcomes, [])
         return judged
 

@@ -14,7 +14,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
-from nomos.engine.vectorized.chunk import Chunk, Fate, padded
+from nomos.engine.vectorized.chunk import Chunk, Fate, pad_choices
 from nomos.engine.vectorized.columns import Columns
 
 
@@ -51,7 +51,7 @@ class Violations:
         """Return the violations of these rows, each with its choices."""
         return cls(
             np.array(rows, dtype=np.int64),
-            *padded(choices),
+            *pad_choices(choices),
             np.array(failed, dtype=np.int64),
             np.array(gaps, dtype=np.float64),
             np.ones(len(rows), dtype=bool),
@@ -79,7 +79,7 @@ class Violations:
         return KnownCase(self.choices_of(number), records)
 
 
-def joined(parts: Sequence[Violations]) -> Violations:
+def join_violations(parts: Sequence[Violations]) -> Violations:
     """Put violations together, in the order of their rows."""
     if len(parts) == 1:
         return parts[0]
@@ -118,7 +118,8 @@ class Judged:
     many calls of the model each makes when run by itself. `why` numbers the reason of
     each discarded case among `reasons`, -1 for the others. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
-    each `ensures` that was more than an implication whose premise no case has.
+    each `ensures` that was more than an implication whose premise no case has. `inputs`
+    is the checksum of the inputs that the cases were drawn from, where it is known.
     `is_spent` says that the calls of the model ended before the cases did.
     """
 
@@ -134,6 +135,7 @@ class Judged:
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
+    inputs: str = ""
     is_spent: bool = False
 
     def __len__(self) -> int:
@@ -176,11 +178,12 @@ class Limits:
 
 
 def is_test(outcome: Outcome) -> bool:
-    """Tell whether a case spends budget."""
-    return outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+    """Tell whether a case spends budget: it got past `requires`, or crashed on the way."""
+    crashed = outcome.verdict is Verdict.CRASHED
+    return crashed or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
 
 
-def unjudged(count: int) -> Judged:
+def no_verdicts(count: int) -> Judged:
     """Return cases of which nothing is known yet."""
     return Judged(
         np.full(count, Verdict.DISCARDED, dtype=np.int8),
@@ -194,7 +197,7 @@ def unjudged(count: int) -> Judged:
 def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     """Put together what the chunk and the runs alone came to."""
     chunk = columns.chunk
-    judged = unjudged(end)
+    judged = no_verdicts(end)
     judged.reached = columns.reached
     judged.calls[:] = chunk.calls[:end]
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
@@ -219,7 +222,7 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     return judged
 
 
-def cut_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
+def trim_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
     """Drop the cases behind the last one that the budget covers."""
     if end == chunk.size and len(chunk.rows) + len(resolved) <= tests:
         return end
@@ -264,10 +267,10 @@ def add_resolved(
             [outcome.failed for outcome in outcomes],
             [outcome.gap for outcome in outcomes],
         )
-        judged.violations = joined([judged.violations, found])
+        judged.violations = join_violations([judged.violations, found])
 
 
-def marked(judged: Judged, cases: MadeCases) -> Judged:
+def mark_made_records(judged: Judged, cases: MadeCases) -> Judged:
     """Let made records stand by their marks in the choices, and go with violations."""
     made, found = cases.made, judged.violations
     records = made.rows.reshape(len(made), made.inputs, -1)[cases.start :]
@@ -288,11 +291,11 @@ def marked(judged: Judged, cases: MadeCases) -> Judged:
     return judged
 
 
-def put_together(parts: list[Judged]) -> Judged:
+def merge_judged(parts: list[Judged]) -> Judged:
     """Put together the verdicts on cases that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    whole = unjudged(sum(map(len, parts)))
+    whole = no_verdicts(sum(map(len, parts)))
     first = 0
     for part in parts:
         here = slice(first, first + len(part))
@@ -306,5 +309,5 @@ def put_together(parts: list[Judged]) -> Judged:
         part.violations.rows = part.violations.rows + first
         first += len(part)
     found = [part.violations for part in parts]
-    whole.violations = joined([no_violations(), *found])
+    whole.violations = join_violations([no_violations(), *found])
     return whole

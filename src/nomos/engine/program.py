@@ -140,7 +140,7 @@ class Program:
         shared = self._is_value.get(place)
         if shared is None:
             shared = self._is_value[place] = is_value(item)
-        return item if shared else isolated(item)
+        return item if shared else isolate_item(item)
 
     @cached_property
     def can_remember(self) -> bool:
@@ -208,7 +208,7 @@ class Program:
         }
         for name, function in self.functions.items():
             is_model = name in self.plain_models
-            names[name] = _bound(name, function, current, is_model)
+            names[name] = _bind_function(name, function, current, is_model)
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):
@@ -249,7 +249,9 @@ def draws(function: Function | None) -> bool:
     return bool(getattr(marked, "draws", False))
 
 
-def _bound(name: str, function: Function, current: Current, is_model: bool) -> Function:
+def _bind_function(
+    name: str, function: Function, current: Current, is_model: bool
+) -> Function:
     """Count a function's calls, and hand it a generator where it draws.
 
     However often a function asks the model inside, it is one call of the block.
@@ -275,7 +277,7 @@ def _bound(name: str, function: Function, current: Current, is_model: bool) -> F
     return call
 
 
-def isolated(item: Any) -> Any:
+def isolate_item(item: Any) -> Any:
     """Return an item that a case can be handed without reaching another case."""
     if is_value(item):
         return item

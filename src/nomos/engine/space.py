@@ -25,7 +25,7 @@ def input_count(program: Program) -> int:
     return int(len(program.source) ** len(program.spec.inputs))
 
 
-def listed_cases(
+def list_cases(
     program: Program, begin: int = 0, count: int | None = None
 ) -> Iterator[Array]:
     """Yield the choices of every case, in order, as arrays of one case per row.
@@ -97,19 +97,19 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
         # As many of the waiting cases as fill a chunk, but at least one.
         count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))
         part, widths = waiting[:count], sizes[:count]
-        values = numbered(draws.low[part], widths)
+        values = count_from(draws.low[part], widths)
         longer = np.column_stack([known[np.repeat(part, widths)], values])
         yield from _expand(program, longer)
         waiting, sizes = waiting[count:], sizes[count:]
 
 
-def numbered(low: Array, lengths: Array) -> Array:
+def count_from(low: Array, lengths: Array) -> Array:
     """Return all whole numbers from each of `low` on, so many as `lengths` says."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.asarray(np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths))
 
 
-def listed_by_running(
+def list_by_running(
     program: Program, draw: Callable[[CaseDraws], None], begin: int, count: int | None
 ) -> Iterator[Array]:
     """Yield the choices of every case where only a function can run one.

@@ -19,7 +19,7 @@ from nomos.results.result import Bug
 Key = tuple[int, str]  # a bit for each `ensures` that fails, and the outputs as JSON
 _MOST_GROUPS = 8
 _MOST_REGIONS = 3  # of bugs with the same outputs
-_MOST_OUTPUTS = 12  # different ones; bugs with more are not told apart by them
+_MOST_OUTPUTS = 12  # different ones; bugs with more are not grouped by them
 _MOST_BARS = 8
 
 

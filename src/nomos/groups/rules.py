@@ -2,6 +2,20 @@
 
 A rule is found on one half of the cases and tried on the other, so that what is said of
 its precision does not come from the cases that it was fitted to.
+
+The search: every feature gives conditions (its levels, or thresholds at quantiles of all
+cases and of violations); the best `_BEAM` of them by the F measure are extended by a
+further condition each, up to `_DEPTH`, while that brings at least `_GAIN`. As all masks
+are matrices, a level costs one product of matrices: conditions times cases times beam.
+
+The gate: a rule is reported only if, on the half that it has not seen, at least `FEWEST`
+violations meet it and the lower end of its precision's interval is above `_LIFT` times the
+rate of violations anywhere. Thousands of conditions are tried, so some fit by chance; on
+other cases those fail. Cases that share an input are one trial, since one input that is
+always violated says nothing of other inputs.
+
+The limits: a beam may miss a rule whose conditions help only together, and regions that
+are no boxes are covered by a box or not at all.
 """
 
 from __future__ import annotations
@@ -138,7 +152,8 @@ def find_rule(
     others = int((held_out & y).sum())
     base = others / max(1, int(held_out.sum()))
     precision = _precision(y[tried], None if places is None else places[tried])
-    if hits < FEWEST or precision.low <= _LIFT * base:
+    # A rule is shown by what its cases say; what is claimed of it is the interval.
+    if hits < FEWEST or clopper_pearson(hits, cases).low <= _LIFT * base:
         return None
     share = hits / others if others else 0.0
     words = tuple(condition for _, condition in conditions)

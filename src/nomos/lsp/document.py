@@ -20,7 +20,7 @@ from nomos.lang.reading.parse import parse_library, parse_spec
 from nomos.lang.reading.tree import Parsed, find_block
 from nomos.lsp.describing import NOT_YET, Imports
 from nomos.lsp.occurrences import Names, Role, find_names
-from nomos.runner.project.specs import read_libraries
+from nomos.runner.project.specs import load_libraries
 
 
 class Places:
@@ -137,7 +137,7 @@ def _libraries_as_open(
     spec: syntax.Spec, folder: Path, open_text: OpenText
 ) -> dict[str, Library]:
     """Read the files that a spec uses, those that are open as the editor has them."""
-    found = read_libraries(spec, folder)
+    found = load_libraries(spec, folder)
     for name in found:
         text = open_text(folder / name)
         if text is not None:

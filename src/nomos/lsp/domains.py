@@ -55,7 +55,7 @@ class Domains:
         before = _stamp_of(key, entry.imports)
         async with self._turns:
             entry.imports = await import_apart(*key, self.timeout_s)
-        # A file that changed meanwhile has another stamp, and so is looked at again.
+        # A file that changed meanwhile has another stamp, and so is imported again.
         after = _stamp_of(key, entry.imports)
         entry.stamp = after if before[0] == after[0] else ()
         entry.task = None

@@ -138,7 +138,7 @@ def json_objects(content: Any) -> Iterator[dict[str, Any]]:
         pending += [child for child in children if isinstance(child, dict | list)]
 
 
-def read_members(path: Path) -> dict[str, bytes]:
+def load_members(path: Path) -> dict[str, bytes]:
     """Return all members of an archive; damage in any of them is an error."""
     try:
         with open_archive(path) as archive:

@@ -43,7 +43,7 @@ def bug_heading(record: BugRecord) -> Text:
     )
     if bug.confirmed == "batch":
         text.append(
-            "  came back in a batch of other cases, not run alone\n", style="dim"
+            "  failed again in a batch of other cases, not in isolation\n", style="dim"
         )
     return text
 

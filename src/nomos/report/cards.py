@@ -204,7 +204,7 @@ def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
 
 
 def _value_cells(values: Mapping[str, Any], written: Written) -> list[tuple[str, Cell]]:
-    """Return values by name; long ones are cut so that they stay told apart."""
+    """Return values by name; long ones are cut so that they stay different."""
     texts = [written.text_of(value) for value in values.values()]
     pieces = fit_texts(texts, _LONGEST_TEXT)
     return [(name, tuple(p)) for name, p in zip(values, pieces, strict=True)]

@@ -1,4 +1,4 @@
-"""What is said of groups of bugs, their rules, and bugs made smaller."""
+"""What is said of groups of bugs, their rules, and shrunk bugs."""
 
 from __future__ import annotations
 

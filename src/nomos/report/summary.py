@@ -164,7 +164,7 @@ def example_text(
     card = first_card(result, bug)
     text.append(card_text(card, colour=colour, width=width))
     if bug.shrunk is not None:
-        words = f"made smaller, {shrunk_words(bug.shrunk)}"
+        words = f"shrunk, {shrunk_words(bug.shrunk)}"
         more = f"; nomos show {bug.id} has it as it was found" if stored else ""
         text.append(f"  ({words}{more})\n", "dim")
     return text

@@ -1,4 +1,4 @@
-"""Short texts: counts, shares, and long values cut so that they stay told apart."""
+"""Short texts: counts, shares, and long values cut so that they stay different."""
 
 from __future__ import annotations
 

@@ -14,9 +14,14 @@ from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.texts import Written, count_of, percent
 from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
-from nomos.results.result import Bug, Result, Verdict
+from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import describe_rate, spread
-from nomos.results.verdict import confirmation_text, nearest_text, rate_text
+from nomos.results.verdict import (
+    confirmation_text,
+    flakiness_text,
+    nearest_text,
+    rate_text,
+)
 from nomos.runner.project.naming import short_names
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
@@ -83,7 +88,7 @@ class FoundBug:
         if self.bug.gap:
             said.append(f"misses by {Written([self.bug.gap]).text_of(self.bug.gap)}")
         if self.bug.confirmed == "batch":
-            said.append("came back in a batch of other cases, not run alone")
+            said.append("failed again in a batch of other cases, not in isolation")
         return tuple(said)
 
 
@@ -215,6 +220,11 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
+def _name_case(crash: Crash) -> str:
+    """Name the case of a crash; a call of the model may raise in none of them alone."""
+    return f"case {crash.case}" if crash.case >= 0 else "a call"
+
+
 def _remarks_of_result(result: Result) -> Iterable[Remark]:
     counts, recorded = result.counts, result.recorded
     if result.problem:
@@ -224,10 +234,14 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"case {crash.case} crashed{more}: {crash.error}", crash.traceback.rstrip()
+            f"{_name_case(crash)} crashed{more}: {crash.error}",
+            crash.traceback.rstrip(),
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    check = None if result.analysis is None else result.analysis.flakiness
+    if check is not None and check.cases and check.is_weak and not check.flaky:
+        yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
             f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} looked"

@@ -90,6 +90,29 @@ class BugGroup:
     bars: tuple[RegionBar, ...] = ()
 
 
+# Of so many cases, none of them flaky, it follows at the 95 % level that at most 1 %
+# of all are, or 5 %.
+ENOUGH, _FEW = 299, 59
+
+
+@dataclass(frozen=True, slots=True)
+class Flakiness:
+    """Cases that were run again in isolation and in other batches; the flaky ones differed.
+
+    `is_fresh` says that an instance of the model did it that had answered nothing yet.
+    """
+
+    cases: int
+    flaky: int = 0
+    is_fresh: bool = False
+    is_every_case: bool = False
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether less can be said than that at most 5 % of cases are flaky."""
+        return not self.is_every_case and self.cases < _FEW
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """Groups of the bugs that were run alone, and what it took to find them.
@@ -105,6 +128,7 @@ class Analysis:
     tried: int = 0
     model_calls: int = 0
     unvaried: tuple[str, ...] = ()  # such as `d1 = 0`
+    flakiness: Flakiness | None = None
 
 
 @dataclass(frozen=True, slots=True)

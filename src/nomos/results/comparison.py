@@ -48,11 +48,11 @@ def compare_results(old: Result, new: Result) -> ModelComparison:
     only_new = sum(bug.seen for bug in added)
     found = None
     if tests and last is None:
-        found = paired_difference(only_old, only_new, tests)
+        found = difference_of_pairs(only_old, only_new, tests)
     return ModelComparison(old, new, fixed, kept, added, found)
 
 
-def paired_difference(
+def difference_of_pairs(
     only_old: int, only_new: int, tests: int, *, confidence: float = 0.95
 ) -> Estimate:
     """Return the change of a rate measured twice on the same cases.

@@ -44,7 +44,7 @@ def describe(value: Any, schema: Schema | None = None) -> Any:
     return repr(value)[:_LONGEST_REPR]
 
 
-def described(
+def describe_values(
     values: Mapping[str, Any], outputs: Sequence[str], schema: Schema | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of a case as data: inputs and vars, and outputs."""

@@ -76,7 +76,7 @@ def against_chance(results: Sequence[Result]) -> list[ChanceRow]:
     gaps, chance_gaps = gaps_together(ours), gaps_together(theirs)
     values = [] if gaps is None or chance_gaps is None else [*gaps, *chance_gaps]
     whole = None not in (gaps, chance_gaps) and all(gap == int(gap) for gap in values)
-    tests, control_tests = _judged(ours), _judged(theirs)
+    tests, control_tests = _count_judged(ours), _count_judged(theirs)
     rows = []
     for gap in THRESHOLDS if whole else (None,):
         found = _at_least(ours, gaps, gap)
@@ -86,7 +86,7 @@ def against_chance(results: Sequence[Result]) -> list[ChanceRow]:
     return rows
 
 
-def _judged(results: Sequence[Result]) -> int:
+def _count_judged(results: Sequence[Result]) -> int:
     return sum(result.counts.judged for result in results)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
-from nomos.results.reading import read_json
+from nomos.results.reading import parse_json
 from nomos.results.result import Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import is_unstable
@@ -96,7 +96,7 @@ def make_gate(
     rate: Any = max_rate  # the gate reads it
     if not isinstance(baseline, str | Path | None):
         raise NomosError(f"`baseline` takes the path of a file, not {baseline!r}")
-    earlier = None if baseline is None else read_baseline(Path(baseline))
+    earlier = None if baseline is None else load_baseline(Path(baseline))
     return Gate(max_rate=rate, baseline=earlier, **more)
 
 
@@ -139,10 +139,10 @@ def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def read_baseline(path: Path) -> tuple[Result, ...]:
+def load_baseline(path: Path) -> tuple[Result, ...]:
     """Read the results that an earlier run wrote with --json."""
     try:
-        document = read_json(path.read_bytes())
+        document = parse_json(path.read_bytes())
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
             raise NomosError(
@@ -196,7 +196,7 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(
             results, 3, "recorded bugs came back that the sample does not show"
         )
-    told = list(_compared(results, gate))
+    told = list(_compare_rates(results, gate))
     if status and gate.fail_on == "new":
         told.append((1, "there are new bugs"))
     if gate.fail_on == "open" and any(_is_open(result) for result in results):
@@ -279,7 +279,7 @@ def _rate(results: Sequence[Result], gate: Gate) -> _Rate | None:
     return _Rate(violated + unstable, cases, first.is_complete) if cases else None
 
 
-def _compared(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]]:
+def _compare_rates(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]]:
     """Yield the status of each comparison of rates, and what was compared."""
     rate = _rate(results, gate)
     if gate.max_rate is not None:
@@ -327,7 +327,7 @@ def _against_baseline(
         old = [r for r in old if r.subject.model == subject.model]
     if not old:
         return 3, "the baseline has other settings or models"
-    if changed := _changed(results[0], old[0]):
+    if changed := _other_changes(results[0], old[0]):
         return 3, f"{changed} changed since the baseline, which must be written anew"
     if any(_plain_status(r, Gate()) == 3 or is_unstable(r.counts) for r in old):
         return 3, "the baseline itself was not judged"
@@ -348,7 +348,7 @@ def _against_baseline(
     return int(chance < LEVEL), f"{said}, worse below {LEVEL:g})"
 
 
-def _changed(new: Result, old: Result) -> str:
+def _other_changes(new: Result, old: Result) -> str:
     """Say what else than the model changed; "" if nothing did that counts."""
     if new.subject.text != old.subject.text:
         return "the spec"

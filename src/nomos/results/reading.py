@@ -20,7 +20,7 @@ _MOST_BITS = 1000  # of an integer: any of them is a float, too
 _hints = cache(get_type_hints)
 
 
-def read_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Return the data of a JSON text; raises ValueError, however hostile the text is."""
     if not isinstance(text, str | bytes):
         raise ValueError(f"JSON is a text, not {type(text).__name__}")
@@ -56,25 +56,25 @@ def read(kind: Any, data: Any) -> Any:
     """
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _read_union(inner, data)
+        return _parse_union(inner, data)
     if origin is Literal:
-        return _checked(data, isinstance(data, str) and data in inner, kind)
+        return _check_kind(data, isinstance(data, str) and data in inner, kind)
     if origin in (tuple, Sequence):
-        return _read_items(kind, inner, data)
+        return _parse_items(kind, inner, data)
     if origin is Mapping:
         pairs = data.items() if isinstance(data, dict) else data
-        _checked(pairs, not isinstance(pairs, str), kind)
+        _check_kind(pairs, not isinstance(pairs, str), kind)
         return {_key(inner[0], key): read(inner[1], item) for key, item in pairs}
     if hasattr(kind, "__dataclass_fields__"):
-        _checked(data, isinstance(data, dict), kind)
+        _check_kind(data, isinstance(data, dict), kind)
         types = {n: one for n, one in _hints(kind).items() if n in data}
         return kind(**{name: read(one, data[name]) for name, one in types.items()})
     if isinstance(kind, EnumType):
         return kind[data]
-    return _read_leaf(kind, data)
+    return _parse_leaf(kind, data)
 
 
-def _read_union(kinds: Sequence[Any], data: Any) -> Any:
+def _parse_union(kinds: Sequence[Any], data: Any) -> Any:
     if data is None and NoneType in kinds:
         return None
     errors = []
@@ -86,8 +86,8 @@ def _read_union(kinds: Sequence[Any], data: Any) -> Any:
     raise errors[0]
 
 
-def _read_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
-    _checked(data, isinstance(data, list | tuple), kind)
+def _parse_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
+    _check_kind(data, isinstance(data, list | tuple), kind)
     if get_origin(kind) is Sequence or Ellipsis in inner:
         return tuple(read(inner[0], item) for item in data)
     return tuple(read(one, item) for one, item in zip(inner, data, strict=True))
@@ -97,16 +97,16 @@ def _key(kind: Any, key: Any) -> Any:
     return read(kind, float(key) if kind is float and isinstance(key, str) else key)
 
 
-def _read_leaf(kind: Any, data: Any) -> Any:
+def _parse_leaf(kind: Any, data: Any) -> Any:
     """Return a text, a number or a truth."""
     if kind is Any:
         return data
     if kind is str:
-        return _checked(data, isinstance(data, str), kind)
+        return _check_kind(data, isinstance(data, str), kind)
     if kind is bool:
-        return _checked(data, isinstance(data, bool), kind)
-    _checked(data, kind in (int, float) and not isinstance(data, bool), kind)
-    _checked(data, isinstance(data, int | float if kind is float else int), kind)
+        return _check_kind(data, isinstance(data, bool), kind)
+    _check_kind(data, kind in (int, float) and not isinstance(data, bool), kind)
+    _check_kind(data, isinstance(data, int | float if kind is float else int), kind)
     if isinstance(data, int) and data.bit_length() > _MOST_BITS:
         raise ValueError(f"a number has {data.bit_length()} bits")
     if isinstance(data, float) and math.isnan(data):
@@ -114,7 +114,7 @@ def _read_leaf(kind: Any, data: Any) -> Any:
     return kind(data)
 
 
-def _checked(data: Any, is_right: bool, kind: Any) -> Any:
+def _check_kind(data: Any, is_right: bool, kind: Any) -> Any:
     """Return data that are of a kind; raises TypeError where they are not."""
     if not is_right:
         name = getattr(kind, "__name__", str(kind))

@@ -288,6 +288,13 @@ class Result:
         return self.subject.property
 
     @property
+    def is_exact(self) -> bool:
+        """Whether every case was tried, and none was seen to change."""
+        check = None if self.analysis is None else self.analysis.flakiness
+        is_flaky = self.counts.unstable or self.counts.moved or (check and check.flaky)
+        return self.is_complete and not is_flaky
+
+    @property
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
@@ -353,5 +360,9 @@ def from_data(data: Mapping[str, Any]) -> Result:
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
     whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
     result: Result = read(Result, whole)
+    counts = result.counts
+    least = min(getattr(counts, name) for name in Counts.__slots__)
+    if least < 0 or any(one.violations > counts.judged for one in result.ensures):
+        raise ValueError("its counts contradict each other")
     control = data["control"]
     return replace(result, control=None if control is None else from_data(control))

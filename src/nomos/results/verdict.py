@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from nomos.results.analysis import Flakiness
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import clopper_pearson, describe_rate
 
 EVERY_CASE = "every case was tried"
-_MOVING = (
-    " the model's answers depend on the other cases of a batch, or on chance, as those"
-    " of a network with dropout that is not in eval mode, or of games that share one"
-    " simulator"
+MOVING = (
+    " the model's answers depend on the other cases of a batch, on what it was asked"
+    " before, or on chance, as those of a network with dropout that is not in eval mode,"
+    " or of games that share one simulator"
 )
 LOUD = 0.05  # share of violations that do not come back from which on it is the model's
 
@@ -33,11 +34,11 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_counted(hidden, 'recorded bug')} broke the property again when run"
+            f"{_count_words_of(hidden, 'recorded bug')} broke the property again when run"
             " alone, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
-        found.append(f"{_counted(counts.crashed, 'case')} crashed")
+        found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
     if counts.moved > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.moved} of them"
@@ -45,11 +46,11 @@ def problem_of(
         )
     if is_unstable(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_counted(counts.unstable, 'violation')} did not come back when run again:"
+            f"{_count_words_of(counts.unstable, 'violation')} did not come back when run again:"
             + (
                 f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
                 if counts.rounded
-                else _MOVING
+                else MOVING
             )
         )
     if not counts.tests and not found:
@@ -57,12 +58,26 @@ def problem_of(
     return "; ".join(found)
 
 
-def other_outputs(others: int, cases: int) -> str:
-    """Say that cases without a violation came to something else when run alone."""
+def flaky_text(check: Flakiness, example: str) -> str:
+    """Say that cases came to something else when they were run again."""
     return (
-        f"run alone, {others} of {cases} cases came to other outputs than among others:"
-        f"{_MOVING}"
+        f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
+        f" came to something else ({example}):{MOVING}"
     )
+
+
+def _where(check: Flakiness) -> str:
+    place = "a fresh process" if check.is_fresh else "the same process"
+    return f"in {place}, in another order, in isolation and in other batches"
+
+
+def flakiness_text(check: Flakiness) -> str:
+    """Say what the flakiness check came to, and what follows for all cases."""
+    if check.is_every_case:
+        share = f"{check.flaky} of all {check.cases}"
+    else:
+        share = describe_rate(check.flaky, check.cases)
+    return f"flaky cases: {share} (run again {_where(check)})"
 
 
 def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
@@ -70,7 +85,7 @@ def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
     return counts.unstable > accepted * (counts.judged + counts.unstable)
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_words_of(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -151,11 +166,11 @@ def rate_text(results: Sequence[Result]) -> str:
     proof = results[0].proof
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
-        said.insert(0, _tried_text(results))
+        said.insert(0, _trials_text(results))
     return "; ".join(said)
 
 
-def _tried_text(results: Sequence[Result]) -> str:
+def _trials_text(results: Sequence[Result]) -> str:
     """Say how often the cases of one property are violated, over all seeds together."""
     first = results[0]
     if first.search != "random":
@@ -167,7 +182,7 @@ def _tried_text(results: Sequence[Result]) -> str:
                 f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
             )
             return f"{found} generated inputs, no share of real ones"
-        return f"exact: {found}" if first.is_complete else f"{found} tried, not all"
+        return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
     judged = sum(result.counts.judged for result in results)
     violations = sum(result.counts.violations for result in results)
     return describe_rate(violations, judged) if judged else "no cases"
@@ -179,13 +194,13 @@ def confirmation_text(counts: Counts) -> str:
         return ""
     share = clopper_pearson(counts.confirmed, counts.run_alone)
     said = (
-        f"{_counted(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
+        f"{_count_words_of(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
         f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
         f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
         " batch of other cases"
     )
     if counts.unstable:
-        said += f"; {_counted(counts.unstable, 'violation')} did not come back"
+        said += f"; {_count_words_of(counts.unstable, 'violation')} did not come back"
     if counts.rounded:
         said += f", {counts.rounded} of those run alone only at a lower precision"
     return said

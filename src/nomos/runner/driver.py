@@ -16,42 +16,30 @@ from pathlib import Path
 from typing import Any
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Judged
 from nomos.errors import NomosError, Stop
 from nomos.results.result import Result
-from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.campaign import LATE, Campaign
-from nomos.runner.campaigns.explained.explaining import explained, request_of
-from nomos.runner.campaigns.plans.planning import planned_for
+from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
+from nomos.runner.campaigns.health import with_exceptions
+from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
+from nomos.runner.checks import FlakinessChecks
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import crew_for
 from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Job, Prepared
+from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 
+Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 _EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A job that could not even begin."""
-
-    job: Job
-    error: NomosError
-
-    def __str__(self) -> str:
-        said = str(self.error)
-        name = str(self.job.path)
-        return said if said.startswith(name) else f"{name}: {said}"
 
 
 @dataclass(slots=True)
@@ -77,7 +65,7 @@ class _Active:
 class Driver:
     """Runs jobs that share options, a store and workers."""
 
-    planning = staticmethod(planned_for)
+    planning = staticmethod(plan_for)
 
     def __init__(  # noqa: PLR0913 - keywords
         self,
@@ -96,19 +84,24 @@ class Driver:
         self.store = store
         self.handlers = handlers
         self.warn = warn
-        self.setting = Setting(root, options.mode, trust, options.placement)
+        self._own_folder = TemporaryDirectory() if store is None else None
+        folder = Path(self._own_folder.name) if store is None else store.path.parent
+        terms = options.terms(folder / ANSWERS, options.prices)
+        self.setting = Setting(root, options.mode, trust, options.placement, terms)
         self._inline = Worker(self.setting)
         self._makes_crew = crew is None and not options.is_inline
         self._deaths = count(1)
         self._signals = signals or Signals()
         self._tasks = Tasks(crew or InlineCrew(self._inline), self._signals)
         self._retried: set[tuple[str, str, str]] = set()
+        self._checks = FlakinessChecks(self.setting, options, self._signals)
 
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
         if self._makes_crew:
             self._tasks.crew = crew_for(self.setting, self.options)
+        self._checks.prepare(jobs)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
         try:
@@ -117,6 +110,7 @@ class Driver:
         finally:
             gc.unfreeze()
             self._tasks.crew.close()
+            self._checks.close()
         run.stopped = self._signals.received
         return run
 
@@ -171,7 +165,14 @@ class Driver:
             for one in begun:
                 if one.recording is not None:
                     with one.campaign.whole_step():
-                        one.recording.retry(partial(self._confirm, one, "known bugs"))
+                        one.recording.retry(
+                            partial(
+                                self._tasks.confirm,
+                                one.campaign.meter,
+                                "known bugs",
+                                one.job,
+                            )
+                        )
 
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
@@ -192,7 +193,7 @@ class Driver:
     # Beginning a campaign.
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
-        meter = Meter(self.options.calls)
+        meter = Meter(self.options.calls, uuid4().hex)
         ask = partial(self._ask, meter, job, "set-up")
         about: About = ask("about", self.store is not None)
         plan = self.planning(self.options, about, seed, ask, self.warn)
@@ -203,6 +204,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)
+            meter.rename_campaign(one.recording.id, self.setting.terms)
             self._retried.add(key)
         self._tell(
             Started(
@@ -263,7 +265,7 @@ class Driver:
             one.ranges.pop(0)
             answer = self._tasks.answers.pop(ticket)
             if answer.died is not None:
-                one.ranges[:0] = self._split(one, asked, answer.died)
+                one.ranges[:0] = self._divide_range(one, asked, answer.died)
             elif isinstance(answer.error, NomosError):
                 campaign.stop, campaign.problem = "the model failed", str(answer.error)
             elif answer.error is not None:
@@ -277,7 +279,9 @@ class Driver:
         if any(part.is_spent for part in parts):
             asked, rest = asked.parted(sum(map(len, parts)))
         with campaign.whole_step():
-            confirm = partial(self._confirm, one, "confirmation")
+            confirm = partial(
+                self._tasks.confirm, one.campaign.meter, "confirmation", one.job
+            )
             events = campaign.take(asked, parts, confirm)
         for event in events:
             self._tell(event)
@@ -286,29 +290,26 @@ class Driver:
         if one.recording is not None:
             one.recording.progress()
 
-    def _split(self, one: _Active, asked: Range, died: Died) -> list[tuple[Range, int]]:
+    def _divide_range(
+        self, one: _Active, asked: Range, died: Died
+    ) -> list[tuple[Range, int]]:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._crashed(before, died), last]
+            return [first, self._judge_crash(before, died), last]
         if self._tasks.crew.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [self._crashed(asked, died)]
+            return [self._judge_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _crashed(self, part: Range, died: Died) -> tuple[Range, int]:
+    def _judge_crash(self, part: Range, died: Died) -> tuple[Range, int]:
         """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
         return part, ticket
-
-    def _confirm(
-        self, one: _Active, phase: Phase, cases: Sequence[KnownCase]
-    ) -> list[RunAlone]:
-        return self._tasks.confirm(one.campaign.meter, phase, one.job, cases)
 
     # Ending.
 
@@ -338,11 +339,22 @@ class Driver:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
 
+    def _examined(self, one: _Active) -> Result:
+        """Return the result of a campaign, checked and explained unless it was stopped."""
+        result, meter = one.campaign.result(), one.campaign.meter
+        if not one.campaign.is_stopped:
+            check = partial(self._checks.checked, one.job, meter, self._ask)
+            result = self._after(result, check, "its cases are not run again")
+            group = partial(self._explain_result, one)
+            result = self._after(result, group, "its bugs are not grouped")
+        result = with_exceptions(result, meter.raised)
+        return replace(result, calls=one.campaign.call_counts())
+
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
-        result = self._explained(one, one.campaign.result())
-        result = replace(result, calls=one.campaign.call_counts())
+        done = None if one.recording is None else one.recording.done
+        result = self._examined(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)
@@ -350,27 +362,25 @@ class Driver:
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
-    def _explained(self, one: _Active, result: Result) -> Result:
-        """Return a result with groups of its bugs; without them where that fails."""
+    def _after(self, result: Result, step: Step, without: str) -> Result:
+        """Return what a step after a campaign makes of it; the result where it fails."""
+        if self.options.time is not None:  # it is for the cases; this comes after
+            self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
+        try:
+            return step(result)
+        except (Stop, Exception) as error:  # whatever it is, the result is worth more
+            why = str(error) or "the time is over"
+            self.warn(f"{result.name}: {without}: {why}")
+            return result
+
+    def _explain_result(self, one: _Active, result: Result) -> Result:
         request = request_of(result, one.campaign.sample, self.options)
-        if request is not None and not one.campaign.is_stopped:
-            if self.options.time is not None:  # it is for the cases; this comes after
-                self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
-            try:
-                phase: Phase = "grouping" if result.bugs else "flakiness check"
-                meter = one.campaign.meter
-                found = self._ask(meter, one.job, phase, "explain", request)
-                return explained(result, found)
-            except (
-                Stop,
-                Exception,
-            ) as error:  # whatever it is, the result is worth more
-                why = str(error) or "the time is over"
-                what = (
-                    "bugs are not grouped" if result.bugs else "cases are not rechecked"
-                )
-                self.warn(f"{result.name}: its {what}: {why}")
-        return result
+        if request is None:
+            return result
+        meter = one.campaign.meter
+        return add_explanation(
+            result, self._ask(meter, one.job, "grouping", "explain", request)
+        )
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

@@ -22,13 +22,28 @@ class Job:
     """A spec and the settings of its domain, `model` among them.
 
     `loaded` is the spec where it is at hand already, `prepared` the whole job; workers
-    in other processes load them from the path.
+    in other processes load them from the path, unless it `is_at_hand`: then there is no
+    file that has it.
     """
 
     path: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     loaded: LoadedSpec | None = field(default=None, compare=False, repr=False)
     prepared: Prepared | None = field(default=None, compare=False, repr=False)
+    is_at_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A job that could not even begin."""
+
+    job: Job
+    error: NomosError
+
+    def __str__(self) -> str:
+        said = str(self.error)
+        name = str(self.job.path)
+        return said if said.startswith(name) else f"{name}: {said}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

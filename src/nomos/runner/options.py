@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from nomos.accepted import (
     OPTIONS,
+    CacheMode,
     Inputs,
     Mode,
     Precision,
@@ -14,6 +17,7 @@ from nomos.accepted import (
     accept_fields,
 )
 from nomos.device import Placement
+from nomos.domain.meter import Terms
 from nomos.errors import NomosError
 
 _GENERATING = ("guided", "diverse")  # searches that generate their inputs
@@ -59,6 +63,11 @@ class Options:
     device: str = "cpu"
     dtype: Precision | None = None
     accept_unstable: float = 0.0  # the share of cases that may not come back
+
+    concurrency: int = 8  # calls in flight at once, of all workers together
+    rate: tuple[int, float] | None = None  # the most calls, and in how many seconds
+    cache: CacheMode = "read"  # what becomes of the answers of endpoints on disk
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         accept_fields(self, OPTIONS)
@@ -111,6 +120,21 @@ class Options:
         limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
         other = self.isolate or limited or self.engine == "ray"
         return self.jobs == 1 and not other
+
+    def terms(
+        self, file: Path, prices: Mapping[str, Mapping[str, float]] | None = None
+    ) -> Terms:
+        """Return how each worker asks models that are slow or paid."""
+        return Terms(
+            concurrency=max(1, self.concurrency // self.jobs),
+            timeout_s=self.call_timeout_s,
+            rate=self.rate,
+            cache=self.cache,
+            file=file,
+            calls=self.calls,
+            max_cost=self.max_cost,
+            prices=prices or {},
+        )
 
     @property
     def placement(self) -> Placement:

@@ -48,6 +48,7 @@ class Tasks:
             answers = self.crew.wait()
         for answer in answers:
             self.answers[answer.ticket] = answer
+            self._granted[answer.ticket][0].raised.update(answer.raised)
             self._settle(answer.ticket, answer.asked)
 
     def wait_for(self, ticket: int) -> Answer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.domain.meter import CallsSpent
+from nomos.domain.meter import CallsSpent, current_lease, describe_error
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
@@ -107,6 +107,9 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
+        except OF_THE_CASE as error:
+            current_lease().note_exception(error)
+            return f"the model raised {describe_error(error)}"
         except CallsSpent:
             return "the calls do not suffice to ask the model for scores"
 

@@ -1,4 +1,21 @@
-"""Make a bug smaller: draws, rows, texts, and rounder numbers; confirmed alone."""
+"""Shrink a bug: draws, rows, texts, and rounder numbers; confirmed alone.
+
+The order of the passes is that of what a reader must follow. First the draws go towards 0
+(a smaller step is a clearer violation), then records towards real rows, so that few features
+are unusual, then further records towards the first, so that they differ in few features.
+Moving records may allow for smaller draws, so these are tried again. Texts lose
+phrases and then words, and at last numbers get fewer digits: rounding is cheap to lose,
+so it must not stand in the way of the passes before it.
+
+Each pass is greedy: it takes a candidate that still fails the same `ensures` and starts
+again from there. Candidates are tried in batches, and the one that is taken is confirmed
+alone. A bug costs at most `most` cases (`MOST_TRIED`); when they are spent, the smallest
+case so far is the result.
+
+The limits: the result is minimal for these passes at best, not the smallest case there is.
+Where a draw must grow for a record to become real, the pass over rows also starts from the
+first draws, and no other combination is tried.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +29,7 @@ from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
 from nomos.errors import NomosError
 from nomos.results.analysis import Shrunk
-from nomos.results.describe import described
+from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.shrinking.passes import (
     nearer_rows,
@@ -114,7 +131,7 @@ class Shrinker:
         if outcome is None:
             return None
         spec, schema = self.program.spec, self.program.schema
-        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return Shrunk(
             records=records,
             draws=case.draws,

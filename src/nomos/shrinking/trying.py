@@ -13,12 +13,12 @@ from nomos.domain.schema import Schema
 from nomos.domain.values import plain
 from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import CaseDraws, Kind, from_pattern, known_choice, pattern
+from nomos.engine.choices import CaseDraws, Kind, from_pattern, pattern, replay_choice
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
-from nomos.engine.vectorized.chunk import padded
-from nomos.engine.vectorized.rows import recorded_rows
+from nomos.engine.vectorized.chunk import pad_choices
+from nomos.engine.vectorized.rows import rows_as_recorded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
@@ -99,7 +99,7 @@ class Tester:
             (*range(number * inputs, (number + 1) * inputs), *case.draws)
             for number, case in enumerate(cases)
         ]
-        listed = ListedCases(*padded(choices))
+        listed = ListedCases(*pad_choices(choices))
         judged = engine.run(listed, Limits(2**62, 2**62), repeat=False)
         self.tried += len(cases)
         self.left -= len(cases)
@@ -129,7 +129,7 @@ class Tester:
 
         def choose_known(position: int, kind: Kind, low: Any, high: Any) -> int:
             drawn.append(DrawnRange(kind, low, high))
-            return known_choice(choices, position, kind, low, high)
+            return replay_choice(choices, position, kind, low, high)
 
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
         outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose_known))
@@ -295,7 +295,7 @@ def rebuild_case(
                 raise TypeError(f"{key!r} takes no {value!r}"[:200])
             record = with_field(record, key, value, program.schema)
         if program.schema is not None:
-            recorded_rows([record], program.source, program.schema, 1)
+            rows_as_recorded([record], program.source, program.schema, 1)
         made.append(record)
     return OwnCase(tuple(made), tuple(record.row for record in records), draws)
 

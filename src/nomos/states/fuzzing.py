@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomos.files import write_whole
-from nomos.results.reading import read, read_json
+from nomos.results.reading import parse_json, read
 
 FILE_FORMAT = 1
 _KEPT = ("seed", "origin", "trial_count", "fruitless_count")  # of a pool, in its file
@@ -180,7 +180,7 @@ def load_pool(path: Path) -> StatePool:
     """Read a pool that `StatePool.save` wrote."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            about = read_json(str(file["about"]))
+            about = parse_json(str(file["about"]))
             states, observations = file["states"], file["observations"]
         if about["format"] != FILE_FORMAT:
             raise ValueError(f"it has format {about['format']}, not {FILE_FORMAT}")

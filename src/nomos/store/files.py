@@ -18,12 +18,12 @@ from urllib.parse import quote
 
 import numpy as np
 
-from nomos.database import explained
+from nomos.database import explain_failures
 from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
-from nomos.results.reading import read, read_json
+from nomos.results.reading import parse_json, read
 from nomos.results.result import Bug, Subject
 
 SCHEMA = 2
@@ -65,7 +65,7 @@ class KnownNames:
 def load_known(folder: Path, spec: str) -> KnownNames:
     """Return the names of a spec's known cases."""
     path = _path(folder, spec, ".known")
-    with explained(path):
+    with explain_failures(path):
         _check_inside(path, folder)
         try:
             data = path.read_bytes()
@@ -126,14 +126,14 @@ def save_cases(
 def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
     """Return the cases of a spec; none where nothing was saved."""
     path = _path(folder, spec, ".json")
-    with explained(path):
+    with explain_failures(path):
         _check_inside(path, folder)
         try:
             text = path.read_bytes()
         except FileNotFoundError:
             return []
     try:
-        document = read_json(text)
+        document = parse_json(text)
         if document["schema"] != SCHEMA:
             raise StoreError(
                 f"{path} has schema {document['schema']}, this Nomos knows {SCHEMA}\n"
@@ -180,6 +180,6 @@ def _check_inside(path: Path, folder: Path) -> None:
 
 
 def _save(path: Path, data: bytes) -> None:
-    with explained(path):
+    with explain_failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)

@@ -57,5 +57,11 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
     """,
+    # When the run of a campaign that ended had written its reports: before, it can be
+    # resumed.
+    """
+    ALTER TABLE campaigns ADD COLUMN reported TEXT;
+    UPDATE campaigns SET reported = finished
+    """,
     "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nomos.results.analysis import Shrunk
 from nomos.results.identity import canonical_json
-from nomos.results.reading import read, read_json
+from nomos.results.reading import parse_json, read
 from nomos.results.result import Bug, Nearest, Subject, failures_of
 
 Status = Literal["open", "fixed"]
@@ -53,7 +53,7 @@ class Row:
         return self.how < CAME_BACK
 
 
-def encoded(campaign: int, row: Row) -> tuple[object, ...]:
+def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
     """Return a violation as the columns of the table of bugs."""
     bug = row.bug
     made = {"records": bug.records, "nearest": [asdict(one) for one in bug.nearest]}
@@ -72,14 +72,14 @@ def encoded(campaign: int, row: Row) -> tuple[object, ...]:
     )
 
 
-def decoded(row: sqlite3.Row) -> Row:
+def decode_row(row: sqlite3.Row) -> Row:
     """Return a violation from its columns."""
     return Row(record_of(row).bug, row["how"])
 
 
 def record_of(row: sqlite3.Row) -> BugRecord:
     """Return a bug, and what it is a bug of, from its columns; raises ValueError, TypeError."""
-    made = read(_Made, read_json(row["made"]))
+    made = read(_Made, parse_json(row["made"]))
     bug = Bug(
         id=_text(row["id"]),
         case=int(row["number"]),
@@ -90,9 +90,9 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
         is_new=bool(row["is_new"]),
-        inputs=read(Mapping[str, Any], read_json(row["inputs"])),
-        outputs=read(Mapping[str, Any], read_json(row["outputs"])),
-        shrunk=read(Shrunk | None, read_json(row["shrunk"] or "null")),
+        inputs=read(Mapping[str, Any], parse_json(row["inputs"])),
+        outputs=read(Mapping[str, Any], parse_json(row["outputs"])),
+        shrunk=read(Shrunk | None, parse_json(row["shrunk"] or "null")),
         records=made.records,
         nearest=made.nearest,
     )
@@ -100,7 +100,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         spec=_text(row["spec"]),
         property=_text(row["property"]),
         model=_text(row["model"]),
-        settings=read(Mapping[str, str], read_json(row["settings"])),
+        settings=read(Mapping[str, str], parse_json(row["settings"])),
     )
     status: Status = read(Status, row["status"])
     return BugRecord(bug, subject, int(row["seed"]), status, row["campaign"])
@@ -112,7 +112,7 @@ def _text(cell: object) -> str:
 
 
 def _choices(text: str) -> tuple[int, ...]:
-    choices = read_json(text)
+    choices = parse_json(text)
     if not isinstance(choices, list) or any(type(one) is not int for one in choices):
         raise TypeError(f"choices are integers, not {text[:60]}")
     if any(one.bit_length() > _MOST_BITS for one in choices):

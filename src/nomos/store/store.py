@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from nomos.database import explained, open_database, transaction
+from nomos.database import explain_failures, open_database, transaction
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
-from nomos.results.reading import read, read_json
+from nomos.results.reading import parse_json, read
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
 from nomos.store.migrations import MIGRATIONS
@@ -29,8 +29,8 @@ from nomos.store.rows import (
     BugRecord,
     Row,
     Status,
-    decoded,
-    encoded,
+    decode_row,
+    encode_row,
     record_of,
 )
 
@@ -51,11 +51,15 @@ _Decoded = TypeVar("_Decoded", Row, BugRecord)
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A campaign that was begun and not finished: its result so far, and its state."""
+    """A campaign whose run was killed: its result so far, and its state.
+
+    It `is_finished` where only the reports of the run are missing.
+    """
 
     id: int
     result: Result
     state: Mapping[str, Any]
+    is_finished: bool = False
 
 
 class Store:
@@ -69,7 +73,7 @@ class Store:
     def open(cls, folder: Path, *, create: bool = True) -> Self:
         """Open the store in a folder, made if needed, and bring it up to date."""
         path = folder / DATABASE
-        with explained(path):
+        with explain_failures(path):
             for name in (path, *(Path(f"{path}{end}") for end in _BESIDE)):
                 if name.is_symlink():
                     raise StoreError(f"{name} is a link: a store is in its own folder")
@@ -106,7 +110,7 @@ class Store:
                     canonical_json(subject.settings),
                     str(result.seed),  # as text: SQLite's integers end at 2**63 - 1
                     *(result.budget, result.search, result.mode, _now()),
-                    _written(result),
+                    _result_text(result),
                 ),
             )
         assert cursor.lastrowid is not None
@@ -133,7 +137,7 @@ class Store:
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
                 " failed, seen, status, how, mask, gap, is_new, made, latest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
-                (encoded(campaign, row) for row in new),
+                (encode_row(campaign, row) for row in new),
             )
             self._connection.executemany(
                 # A later campaign may have been faster to write the same bug.
@@ -156,12 +160,29 @@ class Store:
                 "UPDATE campaigns SET result = ?, state = ?, verdict = ?,"
                 " finished = CASE WHEN ? THEN ? ELSE finished END WHERE id = ?",
                 (
-                    *(_written(result), json.dumps(state), result.verdict),
+                    *(_result_text(result), json.dumps(state), result.verdict),
                     *(finished, _now(), campaign),
                 ),
             )
             if not cursor.rowcount:
                 raise StoreError(f"{self.path}: no campaign {campaign}")
+
+    def mark_reported(self, results: Iterable[Result]) -> None:
+        """Note that the reports of campaigns are written: there is nothing to resume."""
+        with self._writing():
+            self._connection.executemany(
+                "UPDATE campaigns SET reported = ? WHERE finished IS NOT NULL"
+                " AND reported IS NULL AND spec = ? AND model = ? AND settings = ?"
+                " AND seed = ?",
+                (
+                    (
+                        *(_now(), result.subject.spec, result.subject.model),
+                        canonical_json(result.subject.settings),
+                        str(result.seed),
+                    )
+                    for result in results
+                ),
+            )
 
     def mark(self, id: str, status: Status) -> None:
         """Set the status of a bug."""
@@ -185,14 +206,14 @@ class Store:
         )
         found: dict[tuple[str, str, str], tuple[int, Result]] = {}
         proved: dict[tuple[str, str, str], tuple[int, Result]] = {}
-        with explained(self.path):
+        with explain_failures(self.path):
             for row in self._connection.execute(query).fetchall():
-                result = from_data(read_json(row["result"]))
+                result = from_data(parse_json(row["result"]))
                 subject = result.subject
                 key = subject.spec, subject.model, canonical_json(subject.settings)
                 (proved if result.search == "proof" else found)[key] = row["id"], result
             for key, (id, result) in proved.items():
-                found[key] = _joined(found.get(key), id, result)
+                found[key] = _join_proof(found.get(key), id, result)
             return [
                 replace(result, bugs=self._bugs_of(id))
                 for id, result in (found[key] for key in sorted(found))
@@ -212,17 +233,18 @@ class Store:
     ) -> list[_Decoded]:
         """Return violations in the order they were found."""
         query = f"{_BUGS} WHERE {where} ORDER BY campaign, number LIMIT ?"
-        with explained(self.path):
+        with explain_failures(self.path):
             rows = self._connection.execute(query, (*values, limit)).fetchall()
             return [decode(row) for row in rows]
 
     def unfinished(
         self, subject: Subject, seed: int, budget: int, search: str
     ) -> Unfinished | None:
-        """Return the newest campaign of this kind that was begun and not finished."""
-        with explained(self.path):
+        """Return the newest campaign of this kind whose run has not reported it."""
+        with explain_failures(self.path):
             row = self._connection.execute(
-                "SELECT id, result, state FROM campaigns WHERE finished IS NULL"
+                "SELECT id, result, state, finished IS NOT NULL AS ended FROM campaigns"
+                " WHERE reported IS NULL"
                 " AND spec = ? AND model = ? AND settings = ? AND seed = ?"
                 " AND budget = ? AND search = ? AND result IS NOT NULL"
                 " ORDER BY id DESC LIMIT 1",
@@ -233,14 +255,15 @@ class Store:
             ).fetchone()
             if row is None:
                 return None
-            result = from_data(read_json(row["result"]))
-            return Unfinished(
-                row["id"], result, read(Mapping[str, Any], read_json(row["state"]))
-            )
+            result = from_data(parse_json(row["result"]))
+            state = read(Mapping[str, Any], parse_json(row["state"]))
+            if row["ended"]:
+                result = replace(result, bugs=self._bugs_of(row["id"]))
+            return Unfinished(row["id"], result, state, bool(row["ended"]))
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""
-        return self._read(decoded, "campaign = ?", campaign)
+        return self._read(decode_row, "campaign = ?", campaign)
 
     def bugs(
         self,
@@ -265,7 +288,7 @@ class Store:
         where, values = _conditions(property=property, status=status)
         join = "" if property is None else " JOIN campaigns ON campaigns.id = campaign"
         query = f"SELECT count(*) FROM bugs{join} WHERE {where}"
-        with explained(self.path):
+        with explain_failures(self.path):
             return int(self._connection.execute(query, values).fetchone()[0])
 
     def bug(self, prefix: str) -> BugRecord:
@@ -293,12 +316,12 @@ class Store:
     def _recent_ids(self) -> list[str]:
         # As many as can be compared with a mistyped one in no time.
         query = f"SELECT id FROM bugs WHERE latest AND {_IS_BUG} ORDER BY campaign DESC LIMIT 1000"
-        with explained(self.path):
+        with explain_failures(self.path):
             return [row["id"] for row in self._connection.execute(query)]
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with explained(self.path), transaction(self._connection):
+        with explain_failures(self.path), transaction(self._connection):
             yield
 
 
@@ -314,7 +337,7 @@ def _conditions(
     return " AND ".join(where), values
 
 
-def _joined(
+def _join_proof(
     tested: tuple[int, Result] | None, id: int, proved: Result
 ) -> tuple[int, Result]:
     """Return a proof beside the cases that were tried of the same; else the later one."""
@@ -325,7 +348,7 @@ def _joined(
     return max(tested, (id, proved), key=lambda one: one[0])
 
 
-def _written(result: Result) -> str:
+def _result_text(result: Result) -> str:
     """Write a result without its bugs, which have a table of their own."""
     return json.dumps(to_data(replace(result, bugs=())))
 

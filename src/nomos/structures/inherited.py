@@ -47,7 +47,7 @@ _HARMLESS = frozenset(
 )
 
 
-def loaded_class(name: str) -> type | None:
+def find_loaded_class(name: str) -> type | None:
     """Return a class by its `module:Class` where its library has been imported."""
     module, _, own = name.partition(":")
     # Not by getattr, for which modules may import more, or raise what they like.
@@ -57,7 +57,9 @@ def loaded_class(name: str) -> type | None:
 
 def is_instance(value: Any, names: Iterable[str]) -> bool:
     """Say whether an object is of one of these classes, or of one derived from them."""
-    return any((own := loaded_class(name)) and isinstance(value, own) for name in names)
+    return any(
+        (own := find_loaded_class(name)) and isinstance(value, own) for name in names
+    )
 
 
 def find_class(value: Any, names: Iterable[str]) -> str:
@@ -65,7 +67,9 @@ def find_class(value: Any, names: Iterable[str]) -> str:
 
     Raises NotProvable where its own class overrides a part of the library's.
     """
-    known = {own: name for name in names if (own := loaded_class(name)) is not None}
+    known = {
+        own: name for name in names if (own := find_loaded_class(name)) is not None
+    }
     for own in type(value).__mro__:
         if own in known:
             check_inherited(value, own)

@@ -11,7 +11,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
-from nomos.structures.onnxfile import Graph, OnnxNode, read_graph
+from nomos.structures.onnxfile import Graph, OnnxNode, load_graph
 from nomos.structures.trees import Tree, Trees
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
@@ -21,9 +21,9 @@ _STEPS = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply, "Add": np.ad
 _FLOAT = 1  # the number of float32 among ONNX's types
 
 
-def read_onnx(path: Path, width: int) -> Trees | Layers:
+def load_onnx_structure(path: Path, width: int) -> Trees | Layers:
     """Return what an ONNX file is made of."""
-    graph = read_graph(path)
+    graph = load_graph(path)
     models = [n for n in graph.nodes if n.kind.startswith(_MODELS)]
     chain = _Chain(graph, width)
     match models:
@@ -34,7 +34,9 @@ def read_onnx(path: Path, width: int) -> Trees | Layers:
             if chain.name != one.inputs[0]:
                 raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
             is_linear = one.kind.startswith("Linear")
-            return (_read_linear if is_linear else _read_ensemble)(one, chain.columns())
+            return (_linear_layers if is_linear else _ensemble_trees)(
+                one, chain.columns()
+            )
         case _:
             raise NotProvable("the ONNX file holds several models")
 
@@ -107,7 +109,7 @@ class _Chain:
         while (node := self.next()) is not None:
             match node.kind:
                 case "Gemm" | "MatMul" if rectified:
-                    weight, bias = self._read_sums(node)
+                    weight, bias = self._layer_sums(node)
                     weights.append(weight)
                     biases.append(np.broadcast_to(bias, len(weight)).astype(float))
                     rectified = False
@@ -136,7 +138,7 @@ class _Chain:
             link=link,
         )
 
-    def _read_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
+    def _layer_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""
         if node.inputs[0] != self.name:
             raise NotProvable("a layer of the ONNX file multiplies from the other side")
@@ -154,7 +156,7 @@ class _Chain:
         return weight if given.get("transB", 0) else weight.T, bias
 
 
-def _read_linear(node: OnnxNode, columns: ModelColumns) -> Layers:
+def _linear_layers(node: OnnxNode, columns: ModelColumns) -> Layers:
     """Read a linear model, which decides by its sums, before it transforms them."""
     given = node.options
     is_value = node.kind == "LinearRegressor"
@@ -178,7 +180,7 @@ def _read_linear(node: OnnxNode, columns: ModelColumns) -> Layers:
     )
 
 
-def _read_ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
+def _ensemble_trees(node: OnnxNode, columns: ModelColumns) -> Trees:
     given = node.options
     if "nodes_values" not in given or node.kind == "TreeEnsemble":
         raise NotProvable("the ONNX file's trees are not in single precision")
@@ -194,7 +196,7 @@ def _read_ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
         raise NotProvable("the ONNX file predicts several outputs")
     labels = given.get("classlabels_int64s") or given.get("classlabels_strings") or []
     count = 1 if is_value else len(labels)
-    trees = [_read_tree(given, number, count, "target" if is_value else "class")
+    trees = [_tree_of(given, number, count, "target" if is_value else "class")
              for number in sorted(set(given["nodes_treeids"]))]  # fmt: skip
     base = np.zeros(count)
     if given.get("base_values"):
@@ -217,7 +219,7 @@ def _read_ensemble(node: OnnxNode, columns: ModelColumns) -> Trees:
     )
 
 
-def _read_tree(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
+def _tree_of(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
     own = np.flatnonzero(np.asarray(given["nodes_treeids"]) == number)
     place = {given["nodes_nodeids"][i]: at for at, i in enumerate(own)}
     leaf = np.array([given["nodes_modes"][i] == "LEAF" for i in own])

@@ -26,7 +26,7 @@ class OnnxNode:
         for one in node.attribute:
             value = onnx.helper.get_attribute_value(one)
             if isinstance(value, onnx.TensorProto):
-                value = _read_tensor(value, onnx)
+                value = _tensor_of(value, onnx)
             if isinstance(value, list) and value and isinstance(value[0], bytes):
                 value = [text.decode(errors="replace") for text in value]
             is_text = isinstance(value, bytes)
@@ -53,7 +53,7 @@ class Graph:
     inputs: tuple[str, ...]
 
 
-def read_graph(path: Path) -> Graph:
+def load_graph(path: Path) -> Graph:
     """Read the graph of a file."""
     try:
         import onnx
@@ -65,7 +65,7 @@ def read_graph(path: Path) -> Graph:
     try:
         graph = onnx.load_model_from_string(path.read_bytes()).graph
         nodes = [OnnxNode(node, onnx) for node in graph.node]
-        constants = {one.name: _read_tensor(one, onnx) for one in graph.initializer}
+        constants = {one.name: _tensor_of(one, onnx) for one in graph.initializer}
     except Exception as error:  # protobuf fails in many ways
         raise NotProvable(f"the graph in {path.name} cannot be read: {error}") from None
     for node in nodes:
@@ -78,7 +78,7 @@ def read_graph(path: Path) -> Graph:
     )
 
 
-def _read_tensor(given: Any, onnx: Any) -> Array:
+def _tensor_of(given: Any, onnx: Any) -> Array:
     if given.data_location == onnx.TensorProto.EXTERNAL:
         raise ValueError("its constants are in another file")
     array: Array = onnx.numpy_helper.to_array(given)

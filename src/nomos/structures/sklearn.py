@@ -20,7 +20,7 @@ from nomos.structures.model import (
     Origins,
     Structure,
 )
-from nomos.structures.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, place_values
 
 Reader = TypeVar("Reader")
 _SEARCHES = tuple(
@@ -52,11 +52,11 @@ def _append_steps(steps: Any, columns: ModelColumns) -> ModelColumns:
     return ModelColumns(lambda rows: steps.transform(columns.transform(rows)), origins)
 
 
-def read_estimator(estimator: Any, given: ModelColumns) -> Structure:
+def estimator_structure(estimator: Any, given: ModelColumns) -> Structure:
     """Return what a fitted estimator of scikit-learn is made of."""
     found = find_class(estimator, READERS)
     name, read = found.partition(":")[2], READERS[found]
-    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _read_network:
+    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _network_layers:
         raise NotProvable(f"{name} predicts several outputs")
     return read(estimator, given, name)
 
@@ -79,7 +79,7 @@ def _node_arrays(tree: Any) -> tuple[Array, Array, Array, Array]:
     return tree.feature, tree.threshold, tree.children_left, tree.children_right
 
 
-def _read_forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
+def _forest_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
     columns = given.as_numbers(np.float32)
     members = getattr(estimator, "estimators_", [estimator])  # of a single tree, itself
     is_value = name.endswith("Regressor")
@@ -94,7 +94,7 @@ def _read_forest(estimator: Any, given: ModelColumns, name: str) -> Trees:
     return _sum_trees(estimator, columns, trees, base, in_order=in_order)
 
 
-def _read_boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
+def _boosting_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
     columns = given.as_numbers(np.float32)
     if not (estimator.init is None or estimator.init == "zero"):
         raise NotProvable(f"{name} that begins with a model of its own")
@@ -104,30 +104,30 @@ def _read_boosting(estimator: Any, given: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             tree = member.tree_
             value = tree.value[:, 0, 0] * estimator.learning_rate
-            trees.append(Tree(*_node_arrays(tree), placed(value, place, count)))
+            trees.append(Tree(*_node_arrays(tree), place_values(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
     return _sum_trees(estimator, columns, trees, estimator._raw_predict_init(nothing))
 
 
-def _read_histograms(estimator: Any, columns: ModelColumns, name: str) -> Trees:
+def _histogram_trees(estimator: Any, columns: ModelColumns, name: str) -> Trees:
     losses = ("squared_error", "absolute_error", "quantile")
     if name.endswith("Regressor") and estimator.loss not in losses:
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
-        columns = _put_categories_first(estimator, columns)
+        columns = _move_categories_first(estimator, columns)
     splits = CategorySplits(columns.as_numbers(np.float64))
     count = len(estimator._predictors[0])
     trees = []
     for members in estimator._predictors:
         for place, member in enumerate(members):
-            tree = _read_histogram_tree(member, splits)
-            trees.append(replace(tree, value=placed(tree.value, place, count)))
+            tree = _histogram_tree(member, splits)
+            trees.append(replace(tree, value=place_values(tree.value, place, count)))
     return _sum_trees(
         estimator, splits.columns(), trees, estimator._baseline_prediction
     )
 
 
-def _read_histogram_tree(member: Any, splits: CategorySplits) -> Tree:
+def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
     nodes = member.nodes
     leaf = nodes["is_leaf"].astype(bool)
     left, right = (
@@ -144,7 +144,7 @@ def _read_histogram_tree(member: Any, splits: CategorySplits) -> Tree:
     return tree
 
 
-def _put_categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
+def _move_categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns:
     """Return columns as histograms take them: categories as numbers, before the others."""
     named = np.asarray(estimator.is_categorical_)
     order = [*np.flatnonzero(named), *np.flatnonzero(~named)]
@@ -156,7 +156,7 @@ def _put_categories_first(estimator: Any, columns: ModelColumns) -> ModelColumns
     )
 
 
-def _read_linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
+def _linear_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
     columns = given.as_numbers(np.float64)
     weights = np.atleast_2d(np.asarray(estimator.coef_, float))
     biases = np.broadcast_to(np.asarray(estimator.intercept_, float), len(weights))
@@ -172,7 +172,7 @@ def _read_linear(estimator: Any, given: ModelColumns, name: str) -> Layers:
     )
 
 
-def _read_network(estimator: Any, given: ModelColumns, name: str) -> Layers:
+def _network_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
     columns = given.as_numbers(np.float64)
     layers, activation = len(estimator.coefs_), estimator.activation
     if activation != "relu" and not (activation == "identity" and layers == 1):
@@ -311,16 +311,16 @@ _TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = _by_class(
      "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE"),
 )  # fmt: skip
 READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = _by_class(
-    (_read_linear, "linear_model",
+    (_linear_layers, "linear_model",
      "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso LassoCV "
      "ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier Perceptron"),
-    (_read_linear, "svm", "LinearSVC LinearSVR"),
-    (_read_network, "neural_network", "MLPClassifier MLPRegressor"),
-    (_read_forest, "tree", "DecisionTreeClassifier DecisionTreeRegressor "
+    (_linear_layers, "svm", "LinearSVC LinearSVR"),
+    (_network_layers, "neural_network", "MLPClassifier MLPRegressor"),
+    (_forest_trees, "tree", "DecisionTreeClassifier DecisionTreeRegressor "
      "ExtraTreeClassifier ExtraTreeRegressor"),
-    (_read_forest, "ensemble", "RandomForestClassifier RandomForestRegressor "
+    (_forest_trees, "ensemble", "RandomForestClassifier RandomForestRegressor "
      "ExtraTreesClassifier ExtraTreesRegressor"),
-    (_read_boosting, "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
-    (_read_histograms, "ensemble",
+    (_boosting_trees, "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
+    (_histogram_trees, "ensemble",
      "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
 )  # fmt: skip

@@ -25,7 +25,7 @@ _LAYERS = [
 _MANGLED = re.compile(r"\.___torch_mangle_\d+")
 
 
-def read_layers(module: Any, width: int, classes: Any) -> Layers:
+def layers_of(module: Any, width: int, classes: Any) -> Layers:
     """Return the layers of a module: linear ones, with ReLU between them."""
     weights, biases = [], []
     rectified, link, roundoff = True, 0.0, DOUBLE

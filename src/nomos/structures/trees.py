@@ -89,7 +89,7 @@ class Trees(Structure):
         return total
 
 
-def placed(value: Array, place: int, count: int) -> Array:
+def place_values(value: Array, place: int, count: int) -> Array:
     """Return the values of nodes as those of one of several scores."""
     values = np.zeros((len(value), count))
     values[:, place] = value

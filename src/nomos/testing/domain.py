@@ -22,7 +22,7 @@ from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers, call_batch
 from nomos.engine.coroutines.hub import Hub, Lane
-from nomos.engine.program import Program, blank_spec, draws, isolated
+from nomos.engine.program import Program, blank_spec, draws, isolate_item
 from nomos.errors import ModelError, NomosError
 from nomos.results.describe import describe
 
@@ -138,7 +138,7 @@ class _FunctionCheck:
             yield f"breaks its contract: {error}"
 
     def _arguments(self, number: int) -> Case:
-        case = tuple(isolated(argument) for argument in self.cases[number])
+        case = tuple(isolate_item(argument) for argument in self.cases[number])
         return (*case, generator(number)) if draws(self.function) else case
 
     def _alone(self, number: int) -> AskedAnswer:

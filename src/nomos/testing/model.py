@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.same_answers import changed_answers
+from nomos.domain.same_answers import find_changed_answers
 from nomos.errors import ModelError
 from nomos.models import NoScores
 
-_TIE = 1e-6  # scores that are closer than this may be told apart either way
+_TIE = 1e-6  # scores that are closer than this may be ranked either way
 
 
 def check_model(model: Any, rows: Any) -> None:
@@ -196,7 +196,7 @@ def _differences(expected: Any, found: Any) -> Iterator[str]:
     if first.shape != second.shape:
         yield f"the answers have the shapes {first.shape} and {second.shape}"
         return
-    changed = changed_answers(first, second)
+    changed = find_changed_answers(first, second)
     if changed.any():
         place = int(np.argmax(changed))
         yield (

@@ -1,4 +1,9 @@
-"""Training that is guided by bugs, and repair."""
+"""Training that is guided by bugs, and repair.
+
+`guiding/` starts episodes of reinforcement learning from states in which a policy breaks a
+spec. `repairing/` trains a model further on violated cases. Both judge a model before and
+after on cases that it was not trained on, and claim no more than those show.
+"""
 
 from __future__ import annotations
 

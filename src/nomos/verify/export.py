@@ -24,7 +24,7 @@ from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.formulas import linear, ways
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import Question, difference
 
 _LISTED = 16  # whole numbers of which each is written down; of more, the range alone
@@ -38,9 +38,9 @@ def export(
     if not isinstance(model.structure, Layers):
         raise NotProvable("only networks and linear models can be exported, no trees")
     product = Product(cases, model.structure)
-    parts = [own.question for own in split(cases)]
-    query = "\n".join(_query(product, parts))
-    network = _onnx(*product.layers())
+    parts = [own.question for own in divide_question(cases)]
+    query = "\n".join(_write_query(product, parts))
+    network = _write_network(*product.layers())
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = Path(f"{stem}.onnx"), Path(f"{stem}.vnnlib")
     write_whole(files[0], network)
@@ -72,13 +72,13 @@ class Product:
         bias = np.zeros((calls, width))
         for call, record in enumerate(self.asked.calls):
             for name, formula in record.items():
-                self._prepare(weight[call], bias[call], name, formula)
+                self._add_formula(weight[call], bias[call], name, formula)
         copies = [np.kron(np.eye(calls), own) for own in self.model.weights]
         biases = [np.tile(own, calls) for own in self.model.biases]
         prepared = weight.reshape(calls * width, -1)
         return [prepared, *copies], [bias.reshape(-1), *biases]
 
-    def _prepare(
+    def _add_formula(
         self, weight: Array, bias: Array, name: str, formula: core.Expr
     ) -> None:
         """Add what the model sees of a feature whose value is a formula."""
@@ -123,10 +123,10 @@ class Product:
             raise NotProvable("names that are compared like this are not exported",
                               test.span)  # fmt: skip
         terms = {f"X[0,{self.places[a, None]}]": w for a, w in weights.items()}
-        return [[_comparison(terms, relation, -constant)]]
+        return [[_write_comparison(terms, relation, -constant)]]
 
 
-def _query(product: Product, parts: list[Question]) -> Iterator[str]:
+def _write_query(product: Product, parts: list[Question]) -> Iterator[str]:
     """Yield the lines of the query."""
     calls, asked = len(product.asked.calls), product.asked
     yield "(vnnlib-version <2.0>)"
@@ -142,54 +142,56 @@ def _query(product: Product, parts: list[Question]) -> Iterator[str]:
         )
         yield f"; Y[0,{first}] to Y[0,{last}] are the scores of call {call + 1}"
     for atom in product.ranges:
-        yield from _ranged(product, atom)
+        yield from _atom_bounds(product, atom)
     for draw in asked.draws:
         value = core.Variable(draw.atom, span=draw.low.span)
         for sign, bound in ((">=", draw.low), ("<=", draw.high)):
             test = core.Compare(sign, value, bound, span=bound.span)  # type: ignore[arg-type]  # one of its signs
-            yield f"(assert {_formula(product, test)})"
+            yield f"(assert {_write_formula(product, test)})"
         yield f"; X[0,{product.places[draw.atom, None]}] is whole, which is not asserted"
     for guard in asked.guards:
-        yield f"(assert {_formula(product, guard)})"
-    broken = [own for part in parts for own in _broken(product, part)]
-    yield f"(assert {_joined('or', broken)})"
+        yield f"(assert {_write_formula(product, guard)})"
+    broken = [own for part in parts for own in _write_violations(product, part)]
+    yield f"(assert {_join_conditions('or', broken)})"
 
 
-def _ranged(product: Product, atom: str) -> Iterator[str]:
+def _atom_bounds(product: Product, atom: str) -> Iterator[str]:
     """Yield that an atom has one of its values."""
     one = product.ranges[atom]
     if one.names is not None:
         columns = [f"X[0,{product.places[atom, level]}]" for level in one.names]
         for column in columns:
             yield f"(assert (or (== {column} 0.0) (== {column} 1.0)))"
-        yield f"(assert {_comparison(dict.fromkeys(columns, 1.0), '==', 1.0)})"
+        yield f"(assert {_write_comparison(dict.fromkeys(columns, 1.0), '==', 1.0)})"
         return
     column = f"X[0,{product.places[atom, None]}]"
     if not one.is_real and one.count <= _LISTED:
-        listed = [f"(== {column} {_number(v)})" for v in one.values().tolist()]
-        yield f"(assert {_joined('or', listed)})"
+        listed = [f"(== {column} {_write_number(v)})" for v in one.values().tolist()]
+        yield f"(assert {_join_conditions('or', listed)})"
         return
-    yield f"(assert (>= {column} {_number(one.low)}))"
-    yield f"(assert (<= {column} {_number(one.high)}))"
+    yield f"(assert (>= {column} {_write_number(one.low)}))"
+    yield f"(assert (<= {column} {_write_number(one.high)}))"
     if not one.is_real:
         yield f"; {column} is whole, which is not asserted"
 
 
-def _formula(product: Product, expr: core.Expr) -> str:
+def _write_formula(product: Product, expr: core.Expr) -> str:
     found = ways(expr, True, product.compared)
-    return _joined("or", [_joined("and", way) for way in found])
+    return _join_conditions("or", [_join_conditions("and", way) for way in found])
 
 
-def _broken(product: Product, part: Question) -> Iterator[str]:
+def _write_violations(product: Product, part: Question) -> Iterator[str]:
     """Yield the ways to break one part of a question."""
-    guards = [_formula(product, g) for g in part.guards[len(product.asked.guards) :]]
+    guards = [
+        _write_formula(product, g) for g in part.guards[len(product.asked.guards) :]
+    ]
     for way in violations(part, product.model):
-        spaces = way.conditions if way.labels is None else _won(way)
-        conditions = [_half(product, space) for space in spaces]
-        yield _joined("and", [*guards, *conditions])
+        spaces = way.conditions if way.labels is None else _write_winner(way)
+        conditions = [_write_half_space(product, space) for space in spaces]
+        yield _join_conditions("and", [*guards, *conditions])
 
 
-def _won(way: Violation) -> Iterator[HalfSpace]:
+def _write_winner(way: Violation) -> Iterator[HalfSpace]:
     """Yield the conditions of labels; of equal scores the first one wins."""
     for space in way.conditions:
         over = np.argwhere(space.weights > 0)
@@ -200,36 +202,38 @@ def _won(way: Violation) -> Iterator[HalfSpace]:
             yield HalfSpace(space.weights, strict=bool(len(over)))
 
 
-def _half(product: Product, space: HalfSpace) -> str:
+def _write_half_space(product: Product, space: HalfSpace) -> str:
     terms = {
         f"Y[0,{call * product.model.outputs + score}]": float(weight)
         for (call, score), weight in np.ndenumerate(space.weights)
         if weight
     }
-    return _comparison(terms, ">" if space.strict else ">=", -space.constant)
+    return _write_comparison(terms, ">" if space.strict else ">=", -space.constant)
 
 
-def _comparison(terms: dict[str, float], relation: str, constant: float) -> str:
-    products = [n if w == 1 else f"(* {_number(w)} {n})" for n, w in terms.items()]
+def _write_comparison(terms: dict[str, float], relation: str, constant: float) -> str:
+    products = [
+        n if w == 1 else f"(* {_write_number(w)} {n})" for n, w in terms.items()
+    ]
     total = (
         products[0] if len(products) == 1 else f"(+ {' '.join(products or ['0.0'])})"
     )
-    return f"({relation} {total} {_number(constant)})"
+    return f"({relation} {total} {_write_number(constant)})"
 
 
-def _joined(word: str, parts: list[str]) -> str:
+def _join_conditions(word: str, parts: list[str]) -> str:
     """Join conditions; of none, `and` is true and `or` is false."""
     if not parts:
         return "(== 0.0 0.0)" if word == "and" else "(== 0.0 1.0)"
     return parts[0] if len(parts) == 1 else f"({word} {' '.join(parts)})"
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     """Return a number without an exponent, which the language does not have."""
     return np.format_float_positional(float(value) + 0.0, trim="0")
 
 
-def _onnx(weights: list[Array], biases: list[Array]) -> bytes:
+def _write_network(weights: list[Array], biases: list[Array]) -> bytes:
     """Return a file of Gemm, with Relu between all layers but the first two."""
     onnx = need("onnx", extra="export", what="exported networks")
     helper, nodes, constants, before = onnx.helper, [], [], "X"

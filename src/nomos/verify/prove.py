@@ -18,13 +18,13 @@ from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
 from nomos.models.kinds import read_structure
-from nomos.results.describe import described
+from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
 from nomos.structures.trees import Trees
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.settle import proved_parts, settle
+from nomos.verify.engines.settle import prove_parts, settle
 from nomos.verify.question.cases import (
     Ask,
     AskedCases,
@@ -34,7 +34,7 @@ from nomos.verify.question.cases import (
     size_of,
 )
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
@@ -101,12 +101,12 @@ class Prover:
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
         asked = question(program.spec, self.domain.schema, self.domain.verifies)
-        model = self._model(asked.function)
+        model = self._find_model(asked.function)
         space = within(self.space, part) if part else self.space
         space = fit_space(space, self.data.dtype)
         return AskedCases(asked, space, self.data.dtype, model.ask), model
 
-    def _model(self, function: str) -> ComparedModel:
+    def _find_model(self, function: str) -> ComparedModel:
         if function not in self._models:
             attribute = self.domain.verifies[function]
             model = getattr(self.domain, attribute, None)
@@ -157,12 +157,12 @@ class _Attempt:
         # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
         limits = Deadline(self.options.seconds, counting)
-        sampled = self._sampled(cases, limits)
-        total = self._settled(cases, limits)
+        sampled = self._search_violation(cases, limits)
+        total = self._decide_parts(cases, limits)
         total.example = sampled or total.example
-        return self._concluded(cases, total.checked())
+        return self._conclude_proof(cases, total.checked())
 
-    def _concluded(self, cases: AskedCases, total: Findings) -> Proof:
+    def _conclude_proof(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
         proof = Proof(
             verdict="open",
@@ -183,7 +183,7 @@ class _Attempt:
                 settled=total.good + total.bad,
             )
         if total.example is not None:
-            witness, near = self._witness(cases, total.example)
+            witness, near = self._confirm_violation(cases, total.example)
             return replace(
                 proof,
                 verdict="violated",
@@ -197,10 +197,10 @@ class _Attempt:
             return replace(proof, verdict="holds")
         return replace(proof, reason="the time is up; `--time` gives more")
 
-    def _settled(self, cases: AskedCases, limits: Deadline) -> Findings:
+    def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
         """Settle the parts of a question; returns what was found in all, and how."""
         data, model = self.data, self.model.structure
-        parts = [settle(part, data, model, limits) for part in split(cases)]
+        parts = [settle(part, data, model, limits) for part in divide_question(cases)]
         return Findings(
             sum(part.total for part in parts),
             sum(part.good for part in parts),
@@ -222,29 +222,33 @@ class _Attempt:
             for row in chosen[cases.space.inside(self.data)[chosen]]
         }
         model, seconds = self.model.structure, self.options.seconds
-        proved = proved_parts(cases, spaces, model, seconds)
+        proved = prove_parts(cases, spaces, model, seconds)
         found = {}
         for row, own in spaces.items():
             part = replace(cases, space=own)
             if row in proved:
-                found[row] = self._concluded(part, proved[row].checked())
+                found[row] = self._conclude_proof(part, proved[row].checked())
             else:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         text = text.replace(f"{EVERY_FEATURE}=", "every feature=")
-        return replace(_together(found), scope="around", text=text)
+        return replace(_join_proofs(found), scope="around", text=text)
 
-    def _sampled(self, cases: AskedCases, limits: Deadline) -> dict[str, Any] | None:
+    def _search_violation(
+        self, cases: AskedCases, limits: Deadline
+    ) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
-        for atoms in self._drawn(cases, np.random.default_rng(0)):
-            bad = np.flatnonzero(cases.broken(atoms, size_of(atoms)))
+        for atoms in self._draw_cases(cases, np.random.default_rng(0)):
+            bad = np.flatnonzero(cases.find_broken(atoms, size_of(atoms)))
             if len(bad):
                 limits.begin_counting()
                 return one_case(atoms, int(bad[0]))
         return None
 
-    def _drawn(self, cases: AskedCases, rng: np.random.Generator) -> Iterator[Atoms]:
+    def _draw_cases(
+        self, cases: AskedCases, rng: np.random.Generator
+    ) -> Iterator[Atoms]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
         if self.options.radius is not None:
             yield cases.from_schema(rng, _FEW_SAMPLES)
@@ -253,11 +257,11 @@ class _Attempt:
             yield cases.from_rows(self.data, rng, _SAMPLES, changes)
         yield cases.from_schema(rng, 2 * _SAMPLES)
 
-    def _witness(
+    def _confirm_violation(
         self, cases: AskedCases, example: dict[str, Any]
     ) -> tuple[Bug, dict[str, Nearest]]:
         """Move a violation towards the data, and run it alone on the real model."""
-        for case in (moved(cases, example, self.data), example):
+        for case in (move_violation(cases, example, self.data), example):
             question = cases.question
             records = {n: cases.record(case, n) for n in question.inputs}
             rows = tuple(tuple(record.tolist()) for record in records.values())
@@ -266,7 +270,7 @@ class _Attempt:
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
                 spec, schema = question.spec, cases.space.schema
-                inputs, outputs = described(outcome.values, spec.outputs, schema)
+                inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
                 witness = Bug(
                     id="",
                     case=-1,
@@ -281,7 +285,7 @@ class _Attempt:
         raise NotProvable("a violation that was found is none when it is run alone")
 
 
-def _together(found: Mapping[int, Proof]) -> Proof:
+def _join_proofs(found: Mapping[int, Proof]) -> Proof:
     """Return one proof for the proofs around several rows; rows without cases aside."""
     real = [one for one in found.values() if one.cases != 0]
     if not real:
@@ -318,7 +322,9 @@ def assumptions(model: Structure) -> tuple[str, ...]:
     return shared
 
 
-def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any]:
+def move_violation(
+    cases: AskedCases, case: dict[str, Any], data: Array
+) -> dict[str, Any]:
     """Return a violation with as many features of a row as keep it one."""
     data = data[cases.space.inside(data)]
     if not len(data):
@@ -335,8 +341,8 @@ def moved(cases: AskedCases, case: dict[str, Any], data: Array) -> dict[str, Any
                 atom, wanted = f"{name}.{feature}", one.read(rows)
                 kind = np.result_type(atoms[atom], wanted)
                 tried = {**atoms, atom: wanted.astype(kind)}
-                ok = cases.allowed(tried, _ROWS)
-                ok[ok] = cases.broken(
+                ok = cases.find_allowed(tried, _ROWS)
+                ok[ok] = cases.find_broken(
                     {a: v[ok] for a, v in tried.items()}, int(ok.sum())
                 )
                 atoms[atom] = np.where(ok, wanted, atoms[atom])

@@ -11,7 +11,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, whole_limits
-from nomos.domain.same_answers import changed_answers
+from nomos.domain.same_answers import find_changed_answers
 from nomos.domain.schema import Named
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
 from nomos.models.extras import reason
@@ -117,10 +117,10 @@ def compare(
     rounding = model.error_on(rows)
     if model.decision == "value":
         size = np.abs(scores[:, 0]) + 1
-        differ = changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
+        differ = find_changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
     else:
-        clear = _margin(scores) > 2 * rounding.max()
-        differ = changed_answers(said, own) & clear
+        clear = _measure_margin(scores) > 2 * rounding.max()
+        differ = find_changed_answers(said, own) & clear
     if differ.any():
         row = int(np.argmax(differ))
         raise NotProvable(
@@ -131,7 +131,7 @@ def compare(
     return len(rows)
 
 
-def _margin(scores: Array) -> Array:
+def _measure_margin(scores: Array) -> Array:
     """Return how far the decision on each row is from another one."""
     if scores.shape[1] == 1:
         return np.abs(scores[:, 0])

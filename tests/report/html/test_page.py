@@ -200,7 +200,7 @@ class TestCards:
     def test_a_bug_without_values_says_how_to_see_it(self, bug, result):
         text = page(result(bug(confirmed="batch", inputs={}, outputs={})))
         assert "<code>nomos show 0000000000</code> runs it again" in text
-        assert "not run alone" in text
+        assert "not in isolation" in text
 
     def test_a_fairness_bug_folds_the_record_that_the_model_is_not_given(
         self, bug, result

@@ -9,21 +9,20 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag
+from nomos.cli.options import takes
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.files import write_whole
 from nomos.lang.writing.format import format_spec
 from nomos.report.texts import count_of
-from nomos.runner.project.specs import read_source
+from nomos.runner.project.specs import load_source
 from nomos.terminal import echo
 
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@flag("--check", "Write nothing; say which specs would be.")
-@flag("--diff", "Write nothing; show what would change.")
+@takes("fmt", "check diff")
 def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     """Give specs one canonical layout.
 
@@ -61,7 +60,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
 
 def _format_file(path: Path) -> tuple[Source, str | None]:
     """Return a spec and its canonical text; None, and its mistakes shown, if it has none."""
-    source, not_text = read_source(path)
+    source, not_text = load_source(path)
     if not_text is not None:
         print_diagnostics(source, [Code.NOT_UTF8.at(Span(0, 1), reason=not_text)])
         return source, None

@@ -8,14 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag, store_option, trusted_settings, trusting_options
+from nomos.cli.options import takes, trusted_settings
 
 
 @click.command("replay")
 @click.argument("bug")
-@flag("--shrunk", "Run its smaller case instead.")
-@trusting_options
-@store_option
+@takes("replay", "shrunk model settings trust store")
 def command(
     bug: str,
     shrunk: bool,
@@ -35,7 +33,7 @@ def command(
     from nomos.report.bug import card_text
     from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen
-    from nomos.results.describe import described
+    from nomos.results.describe import describe_values
     from nomos.results.result import Bug
 
     console = Screen()
@@ -58,7 +56,7 @@ def command(
         sys.exit(3)
     console.print(f"{head}: still there, `{outcome.why}` does not hold")
     outputs, schema = live.prepared.subject.outputs, live.domain.schema
-    inputs, answers = described(outcome.values, outputs, schema)
+    inputs, answers = describe_values(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)
     console.print(card_text(card_as_recorded(seen)), soft_wrap=True, end="")
     sys.exit(1)

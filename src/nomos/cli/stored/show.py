@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    FOLDER,
-    option,
-    store_option,
-    trusted_settings,
-    trusting_options,
-)
+from nomos.cli.options import FOLDER, takes, trusted_settings
 from nomos.errors import NomosError
 from nomos.terminal import echo
 
@@ -28,13 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("bug")
-@option(
-    "-o --output",
-    "Write the records to files in this folder: PNG, SVG, WAV, TXT.",
-    FOLDER,
-)
-@trusting_options
-@store_option
+@takes("show", "output model settings trust store", kinds={"output": FOLDER})
 def command(
     bug: str,
     output: Path | None,
@@ -97,7 +85,7 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
         echo(f"warning: {error}", err=True)
         return
     if small.values:
-        console.print(f"made smaller: {shrunk_words(bug.shrunk)}")
+        console.print(f"shrunk: {shrunk_words(bug.shrunk)}")
         _print_case(console, live, small)
     else:
         echo("warning: its smaller case does not break it any more", err=True)

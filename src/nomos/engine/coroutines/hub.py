@@ -3,6 +3,17 @@
 A lane is one piece in a greenlet. Where it calls a batched function, however deep
 inside the domain's code, it parks; when no lane can go on, the function that most of
 them wait for is called once for all of these. The user's code stays as it is.
+
+Say that 500 cases run `while` loops that ask a model. One after the other, these are
+thousands of calls with one row each. As lanes, each loop runs until its first question and
+parks; one call answers all 500, and the loops go on to their next question. There are as
+many calls as the longest case has questions, not as all have together. Waiting for "most"
+keeps lanes together that have gone different ways through their code.
+
+The limits: a switch costs microseconds and a greenlet memory, so a worker runs one lane
+after the other and few are live at once (`MOST_LIVE`). Lanes share the domain's object, as
+cases that run in turn do; a batch that drew and then failed cannot be asked again case by
+case, so its cases run alone (`Unrepeatable`).
 """
 
 from __future__ import annotations

@@ -233,10 +233,10 @@ class Chunk:
             ):
                 if did:
                     case.append(value)
-        return padded(cases)
+        return pad_choices(cases)
 
 
-def padded(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
+def pad_choices(cases: Sequence[Sequence[int]]) -> tuple[Array, Array]:
     """Return lists of choices as one table, and their lengths."""
     lengths = np.fromiter(map(len, cases), dtype=np.int64, count=len(cases))
     table = np.zeros((len(cases), int(lengths.max(initial=0))), dtype=np.int64)

@@ -29,7 +29,7 @@ from nomos.domain.records import (
     to_column,
 )
 from nomos.domain.values import answer
-from nomos.engine.answers import Answers, call_batch, put
+from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
 from nomos.engine.program import Function, differ, draws, equal
@@ -106,7 +106,7 @@ class Evaluator:
                 return ~self.truth(operand, at, scope)
             case core.Negate(operand=operand):
                 value = self.value(operand, at, scope)
-                negated = vector.signed(value, operator.neg)
+                negated = vector.change_sign(value, operator.neg)
                 return self.or_each(negated, operator.neg, [value], at)
             case core.Arithmetic():
                 return self._arithmetic(expr, at, scope)
@@ -140,7 +140,7 @@ class Evaluator:
             with self.counting(False):  # it was counted where it stands
                 values = self.column(self.value(expr, inner, scope), inner)
             if inner is not None:
-                values = put(cell.value, inner, values, count)
+                values = write_values(cell.value, inner, values, count)
             cell.value, cell.known[missing] = values, True
         return cell.value if at is None else take(cell.value, at)
 
@@ -154,7 +154,7 @@ class Evaluator:
                 raise
             except OF_THE_CASE as error:
                 results.append((None, error))
-        return self._settled(results, at)
+        return self._collect_results(results, at)
 
     def _cases(self, values: list[Any], at: At) -> list[tuple[Any, ...]]:
         """Return what a function is called with for each row."""
@@ -169,9 +169,11 @@ class Evaluator:
         Hub(self.answers).run(lanes)
         if self._counts:
             self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
-        return self._settled([(lane.result, lane.failure) for lane in lanes], at)
+        return self._collect_results(
+            [(lane.result, lane.failure) for lane in lanes], at
+        )
 
-    def _settled(
+    def _collect_results(
         self, results: list[tuple[Any, BaseException | None]], at: At
     ) -> Column:
         """Return results as a column; the rows without one leave."""
@@ -257,7 +259,7 @@ class Evaluator:
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
         function = self.program.functions.get(expr.function)
         if isinstance(function, BoundBatched):
-            return self._batched(function, expr, at, scope)
+            return self._call_batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
         if function is None:
             return forms.built_in(self, expr.function, arguments, at)
@@ -290,7 +292,7 @@ class Evaluator:
         self.chunk.add_calls(at, np.array(calls), standing)
         return column
 
-    def _batched(
+    def _call_batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
     ) -> Column:
         """Call a batched function once for all rows, or only for what is not known."""

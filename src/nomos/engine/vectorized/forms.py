@@ -12,7 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
-from nomos.engine.answers import put
+from nomos.engine.answers import write_values
 from nomos.engine.choices import real_number
 from nomos.engine.program import BUILT_INS, item_at
 from nomos.engine.vectorized import vector
@@ -45,7 +45,7 @@ def conditional(
         rows = np.flatnonzero(taken)
         inner = rows_of(at, rows)
         values = evaluator.column(evaluator.value(branch, inner, scope), inner)
-        result = put(result, rows, values, len(test))
+        result = write_values(result, rows, values, len(test))
     return to_column(result) if isinstance(result, list) else result
 
 
@@ -157,7 +157,7 @@ def apply(evaluator: Evaluator, expr: core.Apply, at: At, scope: Scope) -> Any:
     for name, argument in zip(expr.parameters, expr.arguments, strict=True):
         value = evaluator.value(argument, at, scope)
         if at is not None:
-            value = put(None, at, evaluator.column(value, at), count)
+            value = write_values(None, at, evaluator.column(value, at), count)
         # What a call in the body says is not remembered: its place is not its own.
         inner[name] = Cell(value, None)
     return evaluator.value(expr.body, at, inner)

@@ -138,7 +138,7 @@ def own_column(
     return to_column([value] * count)
 
 
-def recorded_rows(
+def rows_as_recorded(
     records: Sequence[Sequence[float]], source: Any, schema: Schema | None, count: int
 ) -> Array:
     """Return recorded rows as those of a source; raises LookupError for what are none.

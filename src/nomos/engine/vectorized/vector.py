@@ -87,7 +87,7 @@ def _divide(sign: str, a: Any, b: Any) -> Result | None:
     return np.asarray(result), bad
 
 
-def signed(value: Any, change: Callable[[Any], Any]) -> Array | None:
+def change_sign(value: Any, change: Callable[[Any], Any]) -> Array | None:
     """Change the sign of a column, or take it away."""
     number = _numeric(value)
     if number is None or (not _is_float(number) and _largest(number) > _LARGEST):
@@ -99,11 +99,11 @@ def built_in(name: str, values: list[Any]) -> Array | None:
     """Call a function of the language on columns."""
     match name:
         case "abs":
-            return signed(values[0], abs)
+            return change_sign(values[0], abs)
         case "min" | "max" if len(values) > 1:
             return _extreme(name, values)
         case "round" if len(values) == 1:
-            return _rounded(values[0])
+            return _round_half_even(values[0])
         case "isclose":
             return _close(*values)
         case _:
@@ -126,7 +126,7 @@ def _extreme(name: str, values: list[Any]) -> Array | None:
     return np.asarray(result)
 
 
-def _rounded(value: Any) -> Array | None:
+def _round_half_even(value: Any) -> Array | None:
     """Return the nearest integers, halves to the even one."""
     number = _numeric(value)
     if number is None or not isinstance(number, np.ndarray):

@@ -41,7 +41,7 @@ def find_block_end(text: str, start: int) -> int | None:
     """Return the offset of the `}` that closes the block opened at `start`.
 
     Seen from Python's tokenizer the block is one bracket, so indentation does not
-    matter and braces in strings, comments and dicts are told apart by Python itself.
+    matter and Python itself knows the braces in strings, comments and dicts.
     Where the code inside is broken, braces are counted without its help, so that the
     rest of the spec can still be read.
     """

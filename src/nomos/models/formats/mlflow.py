@@ -70,7 +70,7 @@ class PyfuncModel(Adapter):
 
 def load_mlflow(path: Path, *, trust: bool) -> Any:
     """Load a folder by its safe flavour; with trust, by MLflow where there is none."""
-    flavours = _read_flavours(path)
+    flavours = _load_flavours(path)
     for flavour, key, usual in filter(None, (one.flavour for one in all_kinds())):
         if flavour in flavours and not flavours[flavour].get("code"):
             file = _find_file(path, str(flavours[flavour].get(key) or usual))
@@ -86,7 +86,7 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
     return PyfuncModel(pyfunc.load_model(str(path.resolve())), str(path))
 
 
-def _read_flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _load_flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
     yaml = need("yaml", extra="mlflow", what="MLflow folders")
     with told_as(f"{path} has no readable MLmodel file"):
         text = (path / "MLmodel").read_text(encoding="utf-8")

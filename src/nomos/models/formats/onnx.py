@@ -15,7 +15,7 @@ from nomos.models.extras import need, told_as
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile
 from nomos.structures.model import Structure
-from nomos.structures.onnx import read_onnx
+from nomos.structures.onnx import load_onnx_structure
 
 _INPUTS = {
     "tensor(float)": np.float32,
@@ -76,7 +76,7 @@ class OnnxModel(OutputModel):
                 content or str(path), options, providers=_choose_providers(onnxruntime)
             )
         self.path = path
-        self._read_inputs(self._session.get_inputs())
+        self._take_inputs(self._session.get_inputs())
         outputs = self._session.get_outputs()
         self._label = next((o.name for o in outputs if o.type in _LABELS), None)
         scores = [o.name for o in outputs if o.type in _SCORES or o.type in _MAPS]
@@ -89,7 +89,7 @@ class OnnxModel(OutputModel):
                 "with the one that is meant, or with one of labels"
             )
 
-    def _read_inputs(self, inputs: Any) -> None:
+    def _take_inputs(self, inputs: Any) -> None:
         only = self._take_only(inputs, "inputs")
         if only.type not in _INPUTS:
             raise ModelError(f"{self.path} takes {only.type}, which is not supported")
@@ -98,7 +98,7 @@ class OnnxModel(OutputModel):
 
     def read_structure(self, width: int) -> Structure:
         """Return what the file is made of."""
-        return read_onnx(self.path, width)
+        return load_onnx_structure(self.path, width)
 
     def _answer_labels(self, rows: Any) -> Array:
         if self._label is None:

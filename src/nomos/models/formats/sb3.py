@@ -22,7 +22,7 @@ from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.formats.torch import TorchModel, need_torch, sequential
 from nomos.models.kinds import ModelKind
-from nomos.models.recognise import read_members
+from nomos.models.recognise import load_members
 
 _ACTIVATIONS = {
     "Tanh",
@@ -46,7 +46,7 @@ _HAS_NO_PART_IN_ACTIONS = (
 def load_policy(path: Path, *, trust: bool) -> Adapter:
     """Load the policy of a saved algorithm."""
     torch = need_torch()
-    members = read_members(path)
+    members = load_members(path)
     with told_as(f"{path} is no readable policy of Stable-Baselines3"):
         file = io.BytesIO(members["policy.pth"])
         weights = torch.load(file, map_location="cpu", weights_only=True)

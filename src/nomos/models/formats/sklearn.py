@@ -23,7 +23,7 @@ from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 from nomos.structures.inherited import is_instance
 from nomos.structures.model import Structure, as_they_are
-from nomos.structures.sklearn import READERS, read_estimator
+from nomos.structures.sklearn import READERS, estimator_structure
 
 # What trained a network: numbers, and arithmetic on them.
 _OPTIMIZERS = {
@@ -196,7 +196,7 @@ KIND = ModelKind(
     is_mine=lambda file: file.is_archive and "schema.json" in file.members,
     load=load_skops,
     types=tuple(READERS),
-    read=read_estimator,
+    read=estimator_structure,
     # Of plain gradient boosting its histogram variant is trained, which has constraints.
     constraints=dict.fromkeys(_CONSTRAINED, "monotonic_cst"),
     to_train=_to_train,

@@ -20,10 +20,10 @@ from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need, told_as
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile, recognise
-from nomos.models.screening.torch_archive import screened_export
-from nomos.models.screening.torchscript import screened_script
+from nomos.models.screening.torch_archive import screen_export
+from nomos.models.screening.torchscript import screen_script
 from nomos.structures.model import Layers
-from nomos.structures.torch import read_layers
+from nomos.structures.torch import layers_of
 
 _LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
@@ -54,7 +54,7 @@ class TorchModel(OutputModel):
 
     def read_structure(self, width: int) -> Layers:
         """Return the module's layers."""
-        return read_layers(self.module, width, self.classes)
+        return layers_of(self.module, width, self.classes)
 
     def _prepare_rows(self, rows: Any) -> Any:
         if not is_tensor(rows):
@@ -145,7 +145,7 @@ def load_exported(path: Path, *, trust: bool) -> ExportedModel:
     """Load what torch.export.save wrote."""
     torch = need_torch()
     with _report_damage(f"{path} is no readable torch.export file"):
-        source = io.BytesIO(path.read_bytes()) if trust else screened_export(path)
+        source = io.BytesIO(path.read_bytes()) if trust else screen_export(path)
         return ExportedModel(torch.export.load(source), str(path))
 
 
@@ -153,7 +153,7 @@ def load_script(path: Path, *, trust: bool) -> TorchModel:
     """Load what torch.jit.save wrote."""
     torch = need_torch()
     with _report_damage(f"{path} is no readable TorchScript file"):
-        source = io.BytesIO(path.read_bytes()) if trust else screened_script(path)
+        source = io.BytesIO(path.read_bytes()) if trust else screen_script(path)
         module = torch.jit.load(source, map_location="cpu").eval()
     return TorchModel(module, str(path))
 

@@ -22,7 +22,7 @@ from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
 from nomos.structures.model import SINGLE, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
-from nomos.structures.trees import Tree, Trees, placed
+from nomos.structures.trees import Tree, Trees, place_values
 
 _LABEL_OBJECTIVES = {"binary:hinge", "multi:softmax"}
 
@@ -47,7 +47,7 @@ class XgboostModel(Booster):
         # A booster that was stopped early is used up to its best round, as in XGBoost.
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
-        self.categories = _read_names(booster)
+        self.categories = _category_names(booster)
 
     def _encode_categories(
         self, column: Array, place: int, names: Sequence[Any]
@@ -100,10 +100,10 @@ class XgboostModel(Booster):
     def read_structure(self, width: int) -> Trees:
         """Return the model's trees."""
         columns = as_they_are(width, self._prepare_rows)
-        return _read_booster(self.booster, self.classes, columns)
+        return _booster_structure(self.booster, self.classes, columns)
 
 
-def _read_names(booster: Any) -> dict[int, list[Any]]:
+def _category_names(booster: Any) -> dict[int, list[Any]]:
     """Return the names of categories by column, where the model has kept them."""
     types = booster.feature_types or ()
     found: dict[int, list[Any]] = {p: [] for p, kind in enumerate(types) if kind == "c"}
@@ -133,7 +133,9 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
 
-def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
+def _booster_structure(
+    booster: Any, classes: Array | None, columns: ModelColumns
+) -> Trees:
     """Return the trees of an XGBoost booster."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     boosting, objective = learner["gradient_booster"], learner["objective"]["name"]
@@ -154,7 +156,7 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     last = None if best is None else (int(best) + 1) * count * max(1, parallel)
     splits = CategorySplits(columns.as_numbers(np.float32))
     trees = [
-        _read_tree(tree, place, count, splits)
+        _parse_tree(tree, place, count, splits)
         for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
     ]
     stored = parameters["base_score"]
@@ -173,12 +175,12 @@ def _read_booster(booster: Any, classes: Array | None, columns: ModelColumns) ->
     )
 
 
-def _read_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise NotProvable("an XGBoost model with leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
-    value = placed(np.where(left < 0, bound, 0), place, count)
+    value = place_values(np.where(left < 0, bound, 0), place, count)
     found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
     parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*parts, strict=True):
@@ -214,23 +216,10 @@ def _measure_depth(tree: dict[str, Any]) -> int:
     )
 
 
-PARAMETERS = Parameters(
-    "base_score booster early_stopping_rounds enable_categorical feature_types "
-    "multi_strategy n_estimators num_class num_parallel_tree objective",
-    "alpha colsample_bylevel colsample_bynode colsample_bytree eta eval_metric "
-    "feature_weights gamma grow_policy huber_slope interaction_constraints lambda "
-    "learning_rate max_bin max_cat_threshold max_cat_to_onehot max_delta_step "
-    "max_depth max_leaves min_child_weight monotone_constraints quantile_alpha "
-    "random_state refresh_leaf reg_alpha reg_lambda sampling_method "
-    "scale_pos_weight seed subsample tree_method",
-    "callbacks device importance_type n_jobs nthread validate_parameters verbosity",
-    {"missing": (float("nan"),)},
-)
-
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
 _FORESTS = ("xgboost:XGBRFClassifier", "xgboost:XGBRFRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__),
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",
@@ -239,7 +228,7 @@ KIND = ModelKind(
     load=load_xgboost,
     flavour=("xgboost", "data", "model.xgb"),
     types=_CLASSES + _FORESTS,
-    read=lambda fitted, columns: _read_booster(
+    read=lambda fitted, columns: _booster_structure(
         fitted.get_booster(), getattr(fitted, "classes_", None), columns
     ),
     constraints=dict.fromkeys(_CLASSES + _FORESTS, "monotone_constraints"),

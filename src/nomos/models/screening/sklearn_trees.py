@@ -32,7 +32,7 @@ def _find_trees(estimator: Any) -> Iterator[tuple[Any, int]]:
         if (id(part), width) in seen:
             continue
         seen.add((id(part), width))
-        if _qualified_name(part) in TREES:
+        if _full_name(part) in TREES:
             yield part, width
             continue
         inner = getattr(part, "__dict__", None)
@@ -53,12 +53,12 @@ def _list_parts(part: Any, inner: Any) -> list[Any]:
     return list(inner.values()) if isinstance(inner, dict) else []
 
 
-def _qualified_name(part: Any) -> str:
+def _full_name(part: Any) -> str:
     return f"{type(part).__module__}.{type(part).__qualname__}"
 
 
 def _is_sound(tree: Any, width: int) -> bool:
-    if _qualified_name(tree) == HISTOGRAM_TREE:
+    if _full_name(tree) == HISTOGRAM_TREE:
         nodes = tree.nodes
         forks = nodes["is_leaf"] == 0
         sets = nodes["bitset_idx"][forks & (nodes["is_categorical"] != 0)]

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nomos.models.extras import distrust
-from nomos.models.recognise import read_members
+from nomos.models.recognise import load_members
 
 _KEPT = re.compile(
     r"archive_format|archive_version|byteorder|version|\.data/(version|serialization_id)"
@@ -54,10 +54,10 @@ _SHAPE_NODES = (
 _TREES = {None, "builtins.tuple", "builtins.list", "builtins.dict"}
 
 
-def screened_export(path: Path) -> io.BytesIO:
+def screen_export(path: Path) -> io.BytesIO:
     """Return a torch.export file without what is not needed; refuse what may run code."""
     kept = {}
-    for name, data in read_members(path).items():
+    for name, data in load_members(path).items():
         top, *rest = PurePosixPath(name).parts
         inner = "/".join(rest)
         if not _KEPT.fullmatch(inner):
@@ -65,7 +65,7 @@ def screened_export(path: Path) -> io.BytesIO:
         if inner.endswith("sample_inputs/model.pt"):
             data = b""  # a pickle that a model does not need
         elif inner.endswith(".json"):
-            data = _screened_json(path, inner, data)
+            data = _screen_json(path, inner, data)
         kept[name] = data
     return pack(kept)
 
@@ -80,7 +80,7 @@ def pack(members: dict[str, bytes]) -> io.BytesIO:
     return packed
 
 
-def _screened_json(path: Path, member: str, data: bytes) -> bytes:
+def _screen_json(path: Path, member: str, data: bytes) -> bytes:
     try:
         content = json.loads(data)
         _screen(content, "")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nomos.models.extras import distrust
-from nomos.models.recognise import read_members
+from nomos.models.recognise import load_members
 from nomos.models.screening.torch_archive import pack
 
 _REACHES_FILES = {"save", "from_file"}
@@ -28,9 +28,9 @@ _HIDING = {"'", '"', "#", "\\"}  # torch writes all strings in double quotes
 _PICKLED_CLASS = re.compile(rb"torch\.classes\.(?!quantized\b)(\w+)")
 
 
-def screened_script(path: Path) -> io.BytesIO:
+def screen_script(path: Path) -> io.BytesIO:
     """Return a TorchScript file; refuse one that reaches for more than tensors."""
-    members = read_members(path)
+    members = load_members(path)
     for name, data in members.items():
         if name.endswith(".py"):
             code = data.decode("utf-8", "replace")

@@ -15,17 +15,18 @@ Answers are data: text that is shown escaped and never run.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from nomos.database import explained, open_database, transaction
+from nomos.database import explain_failures, open_database, transaction
 from nomos.domain.meter import Phase, Terms
 
 FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
@@ -77,9 +78,13 @@ _ADD = (
 )
 
 
-@cache
 def ledger_at(path: Path | None) -> Ledger:
     """Return the ledger in a file; None: one that ends with the process."""
+    return _open_ledger(path, os.getpid())
+
+
+@lru_cache(maxsize=16)
+def _open_ledger(path: Path | None, _process: int) -> Ledger:
     return Ledger(path)
 
 
@@ -90,7 +95,7 @@ class Ledger:
         self.path = path or Path(":memory:")
         self._lock = RLock()
         self._kept = 0
-        with explained(self.path):
+        with explain_failures(self.path):
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 ignore = path.parent / ".gitignore"
@@ -100,11 +105,11 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, explained(self.path), transaction(self._file):
+        with self._lock, explain_failures(self.path), transaction(self._file):
             yield
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
-        with self._lock, explained(self.path):
+        with self._lock, explain_failures(self.path):
             return self._file.execute(question, values).fetchall()
 
     # Answers.

@@ -151,7 +151,7 @@ class ServedModel(OutputModel):
             return self._server.ask(
                 "/infer",
                 self._build_request(batch, wanted),
-                lambda answer: _read_outputs(answer, len(batch)),
+                lambda answer: _parse_outputs(answer, len(batch)),
                 retries=self._retries,
                 stop=stop,
             )
@@ -176,7 +176,7 @@ class ServedModel(OutputModel):
         return request
 
 
-def _read_outputs(answer: Any, count: int) -> dict[str, Array]:
+def _parse_outputs(answer: Any, count: int) -> dict[str, Array]:
     """Return the outputs of an answer by name; one that makes no sense is `Passing`."""
     outputs = {}
     for output in answer["outputs"]:

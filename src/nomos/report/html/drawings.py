@@ -1,6 +1,6 @@
 """Images, sounds and scenes as what a page draws them from.
 
-What is larger than a card can show is made smaller first: a page is sent around.
+What is larger than a card can show is reduced first: a page is sent around.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
-from nomos.engine.judged import CrashedCase, Violations, joined, no_violations
+from nomos.engine.judged import CrashedCase, Violations, join_violations, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
@@ -110,7 +110,7 @@ class Bugs:
     ) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
         how = np.where(new.came_back, How.BATCH, How.UNSTABLE).astype(np.int8)
-        alone = self._chosen(new.rows + first)
+        alone = self._choose_bugs_to_rerun(new.rows + first)
         step = 1 if self.until_bug else max(1, len(alone))
         outcomes: list[RunAlone] = []
         for start in range(0, len(alone), step):
@@ -133,7 +133,7 @@ class Bugs:
         self._note_others(new, how, first, alone)
         return how
 
-    def _chosen(self, cases: Array) -> list[int]:
+    def _choose_bugs_to_rerun(self, cases: Array) -> list[int]:
         """Return which new violations are run alone, by their rank and case number."""
         limits = [
             most for most in (self.most_alone, self.most_rerun) if most is not None
@@ -272,7 +272,9 @@ class Bugs:
         order = np.argsort(places)
         seen = self.table.seen(places[order])
         bugs = list(self._kept.values())
-        found = joined([found for _, found in self._unnamed] or [no_violations()])
+        found = join_violations(
+            [found for _, found in self._unnamed] or [no_violations()]
+        )
 
         def bug(number: int) -> Bug:
             at, times = int(order[number]), seen[number]

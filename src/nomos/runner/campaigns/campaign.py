@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nomos.device import Array
 from nomos.domain.meter import Meter
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import CrashedCase, Judged
@@ -31,7 +30,15 @@ from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
-from nomos.runner.campaigns.health import count_reasons, idle, starvation, starves_at
+from nomos.runner.campaigns.health import (
+    MOST_CRASH_KINDS,
+    count_reasons,
+    find_reached,
+    idle,
+    starvation,
+    starves_at,
+    too_few_calls,
+)
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -39,9 +46,9 @@ from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
-_MOST_CRASH_KINDS = 20  # told apart; more of them only repeat
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
+OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
@@ -79,6 +86,7 @@ class Campaign:
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
+        self._inputs = ""  # their checksum, as the first worker has them
         self.stop = ""  # why it ended
         self.problem = ""
         self.seconds_before = 0.0
@@ -155,7 +163,7 @@ class Campaign:
         """
         if self.stop or self.plan.is_done:
             return None
-        wanted = self._wanted()
+        wanted = self._cases_wanted()
         if wanted < 1 and not self.plan.is_listed:
             return None
         # Until it is known how many cases an input has, there may be very many.
@@ -171,7 +179,7 @@ class Campaign:
         calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
         return replace(planned, tests=tests, crashes=crashes, calls=calls)
 
-    def _wanted(self) -> float:
+    def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
         drawn = totals.tests + totals.discarded
@@ -192,6 +200,9 @@ class Campaign:
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
         for judged in parts:
+            self._inputs = self._inputs or judged.inputs
+            if judged.inputs not in ("", self._inputs):  # no case is what it was
+                self.stop, self.problem = "the inputs differ", OTHER_INPUTS
             if not self.stop:
                 events += self._take(judged, confirm)
         self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
@@ -245,13 +256,13 @@ class Campaign:
         found = [
             (len(judged), ""),
             (
-                _reached(crashed, options.max_crashes - totals.crashed),
+                find_reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
             ),
         ]
         if self.cases is not None:
             left = self.cases - totals.tests
-            end = _reached(judged.accepted, left + self.plan.is_listed)
+            end = find_reached(judged.accepted, left + self.plan.is_listed)
             if end <= len(judged):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
@@ -259,8 +270,8 @@ class Campaign:
             spent = self.spent + np.cumsum(judged.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
-            found.append((_reached(short, 1), _CALLS_SPENT))
-        starved = self._starved(judged)
+            found.append((find_reached(short, 1), _CALLS_SPENT))
+        starved = self._where_starved(judged)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -272,7 +283,7 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _starved(self, judged: Judged) -> int | None:
+    def _where_starved(self, judged: Judged) -> int | None:
         """Return behind which case the campaign starves, None where it does not."""
         discarded = judged.verdicts == Verdict.DISCARDED
         if self.plan.is_listed or not discarded.any():
@@ -306,7 +317,7 @@ class Campaign:
             before = self.crashes[kind]
             self.crashes[kind] = replace(before, seen=before.seen + 1)
             return []
-        if len(self.crashes) >= _MOST_CRASH_KINDS:
+        if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
         case = self.next_case + crash.row
         self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
@@ -327,11 +338,9 @@ class Campaign:
             once, twice = table.seen_exactly(1), table.seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
-        still = self.recorded.still
+        still, accepted = self.recorded.still, self.options.accept_unstable
         hidden = still if complete and not counts.violations else 0
-        accepted = self.options.accept_unstable
-        asked = self._asked_again
-        problem = problem_of(counts, problem, hidden, accepted, asked)
+        problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -361,11 +370,7 @@ class Campaign:
         if self.problem:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
-            return (
-                f"{self.meter.limit} calls do not suffice for a case: it makes"
-                f" {self.calls_of_case}, as many again where it is violated, and a share"
-                " is kept for isolated re-runs (--calls)"
-            )
+            return too_few_calls(self.meter.limit, self.calls_of_case)
         if not counts.tests and counts.discarded:
             return starvation(self.reasons, 0, counts.discarded)
         if counts.passed and not self.reached:
@@ -388,10 +393,3 @@ class Campaign:
         if not counts.judged or self.plan.scope != "sample":
             return None
         return clopper_pearson(violations, counts.judged)
-
-
-def _reached(marks: Array, limit: int) -> int:
-    """Return behind which case so many were reached; past the end where they are not."""
-    if int(marks.sum()) < limit:
-        return len(marks) + 1
-    return int(np.searchsorted(np.cumsum(marks), limit)) + 1

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.engine.judged import Judged
-from nomos.results.result import Ensures
+from nomos.results.result import Crash, Ensures, Result, Verdict
+from nomos.results.verdict import MOVING
 
 # One case in a thousand is little, but someone may mean it; twenty thousand draws show
 # it with certainty and take seconds even where each case is made by Python.
 LEAST_DISCARDS = 20_000
 MOST_DISCARDS_PER_TEST = 1_000
+MOST_CRASH_KINDS = 20  # kept of a campaign; more of them only repeat
 
 
 def starves_at(tests: Array, discarded: Array) -> int | None:
@@ -52,3 +55,51 @@ def count_reasons(judged: Judged, end: int) -> Counter[str]:
         if times:
             counted[judged.reasons[number]] += times
     return counted
+
+
+def too_few_calls(limit: int | None, calls: int) -> str:
+    """Say that the calls do not suffice for one case."""
+    return (
+        f"{limit} calls do not suffice for a case: it makes {calls}, as many again where"
+        " it is violated, and a share is kept for isolated re-runs (--calls)"
+    )
+
+
+def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
+    """Return a result that shows what the model raised, though its case did not crash.
+
+    Such a model answers when it is asked again, as one behind a limit of rate does: what
+    came of its cases is by luck, and no other explanation comes before this one.
+    """
+    known = {crash.error for crash in result.crashes}
+    new = {error: times for error, times in raised.items() if error not in known}
+    if not raised or len(known) >= MOST_CRASH_KINDS:
+        return result
+    if not new:
+        return replace(result, problem="; ".join(_other_problems(result)))
+    crashes = [*result.crashes, *(Crash(-1, (), e, e, seen=n) for e, n in new.items())]
+    times = sum(new.values())
+    counts = replace(result.counts, crashed=result.counts.crashed + times)
+    said = f"the model raised {next(iter(new))}, and answered when it was asked again"
+    kept = [said, f"{times} calls raised so", *_other_problems(result)]
+    verdict: Verdict = "violated" if result.verdict == "violated" else "failed"
+    return replace(
+        result,
+        crashes=tuple(crashes),
+        counts=counts,
+        problem="; ".join(kept),
+        verdict=verdict,
+    )
+
+
+def _other_problems(result: Result) -> list[str]:
+    """Return what else is wrong, but for what exceptions explain."""
+    parts = result.problem.split("; ")
+    return [part for part in parts if part and MOVING not in part]
+
+
+def find_reached(marks: Array, limit: int) -> int:
+    """Return behind which case so many were reached; past the end where they are not."""
+    if int(marks.sum()) < limit:
+        return len(marks) + 1
+    return int(np.searchsorted(np.cumsum(marks), limit)) + 1

@@ -32,7 +32,7 @@ class Proofs:
         """Prove a property, and return that as a result without tested cases."""
         prepared = live.prepared
         subject, marks = prepared.subject, fingerprint(prepared)
-        proof = _named(self._proof(prepared), subject)
+        proof = _name_case(self._proof(prepared), subject)
         counts = Counts(seconds=proof.seconds, k=subject.k or 0)
         blank = Result(subject, 0, 0, "proof", counts=counts, fingerprint=marks)
         result = with_proof(blank, proof)
@@ -90,7 +90,7 @@ class Proofs:
             raise NomosError(error.picture(program.spec.source)) from None
 
 
-def _named(proof: Proof, subject: Subject) -> Proof:
+def _name_case(proof: Proof, subject: Subject) -> Proof:
     """Give the case of a proof its name: it is called by its records and draws."""
     bug = proof.witness
     if bug is None:

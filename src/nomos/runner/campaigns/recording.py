@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -16,18 +16,20 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
+from nomos.results.reading import read
 from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
 from nomos.runner.campaigns.plans.generations import Generations
-from nomos.store.files import add_known, case_name, load_known, save_cases
+from nomos.store.files import KnownNames, add_known, case_name, load_known, save_cases
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
 
 _CHECKPOINT_S = 1.0  # how much work a killed campaign may lose
 _RETRY_S = 5.0  # how long recorded bugs are tried before the campaign begins
 _MOST_RETRIED = 100
+_MOST_KNOWN_KEPT = 10_000  # names of known bugs in a checkpoint
 _RETRIED_AT_ONCE = 10
 
 
@@ -39,6 +41,7 @@ class Recording:
     campaign: Campaign
     warn: Callable[[str], None]
     _id: int | None = None
+    done: Result | None = None  # of a campaign that had ended when its run was killed
     _retries: bool = False
     _written: float = field(default_factory=time.perf_counter)
 
@@ -104,6 +107,9 @@ class Recording:
             )
         campaign.bugs.is_stored = True
         self._id = found.id
+        if found.is_finished:
+            self.done, campaign.stop = found.result, found.result.reason or "it ended"
+            return True
         self._retries = retry and not found.state  # it had not come to them
         rows = self.store.rows(found.id)
         try:
@@ -163,12 +169,18 @@ class Recording:
         if self._id is None:
             return
         stopped = self.campaign.is_stopped
-        if stopped and not self.campaign.can_resume:
-            return  # in the middle of a range: it goes on from the last checkpoint
-        self._write(result, finished=not stopped)
+        if self.done is None and not self._write_end(result, stopped=stopped):
+            return
         bugs, options = self.campaign.bugs, self.campaign.options
         if options.accept and bugs.is_stored and not stopped:
             self._accept(self._id, result.subject)
+
+    def _write_end(self, result: Result, *, stopped: bool) -> bool:
+        """Write the rest; False in the middle of a range: the last checkpoint holds."""
+        if stopped and not self.campaign.can_resume:
+            return False
+        self._write(result, finished=not stopped)
+        return True
 
     def _write(self, result: Result, *, finished: bool) -> None:
         assert self._id is not None
@@ -198,6 +210,14 @@ class Recording:
             self.warn(f"the bugs are not kept for the repository: {error}")
 
 
+_ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
+_KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
+    **dict.fromkeys(("next_case", "next_first", "reached", "spent"), int),
+    **dict.fromkeys(("sample", "known"), str),
+    **dict.fromkeys(("reasons", "asked"), Mapping[str, int]),
+}
+
+
 def _state(campaign: Campaign) -> dict[str, Any]:
     """Return what a result does not say, and resuming needs."""
     state = {
@@ -208,7 +228,11 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "reached": campaign.reached,
         "spent": campaign.spent,
         "asked": dict(campaign.meter.asked),
+        "raised": dict(campaign.meter.raised),
     }
+    known = campaign.bugs.known
+    if known is not None and len(known) <= _MOST_KNOWN_KEPT:
+        state["known"] = known.lines().decode()
     if isinstance(campaign.plan, Generations):
         state["learned"] = campaign.plan.state()
     return state
@@ -220,6 +244,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.recorded = result.recorded
     if not state:
         return  # killed before its first checkpoint
+    for name, kind in _KINDS.items():
+        read(kind, state.get(name, _ABSENT[kind]))
     vars(campaign.totals).update(asdict(result.counts))
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
@@ -227,8 +253,11 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
     campaign.reached = state.get("reached", -1)  # unknown of older ones: all
+    if "known" in state:  # as it began: another seed may have found more since
+        campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.spent = state.get("spent", 0)
     campaign.meter.asked.update(state.get("asked", {}))
+    campaign.meter.raised.update(state.get("raised", {}))
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
@@ -248,3 +277,10 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         if row.is_bug:
             campaign.bugs.keep(place, row.bug)
+
+
+def mark_reported(store: Store | None, results: Iterable[Result]) -> None:
+    """Note in a store, and close it, that the reports of campaigns are written."""
+    if store is not None:
+        with store:
+            store.mark_reported(results)

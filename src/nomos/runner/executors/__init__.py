@@ -1,4 +1,11 @@
-"""Where cases run: in this process, in processes of their own, on Ray."""
+"""Where cases run: in this process, in processes of their own, on Ray.
+
+A worker prepares a job once and then evaluates ranges of it; a crew has workers, hands ranges
+out and replaces a worker that died. The driver sees the same interface for all of them.
+
+The invariant: a task is given to a crew as data and comes back as data, or as its failure. A
+worker that crashes, hangs or runs out of memory costs its own range only.
+"""
 
 from __future__ import annotations
 

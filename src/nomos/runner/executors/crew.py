@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from nomos.domain.meter import Grant, Phase
 from nomos.engine.alone import Verdict
-from nomos.engine.judged import CrashedCase, Judged, unjudged
+from nomos.engine.judged import CrashedCase, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 
 
@@ -27,8 +27,9 @@ class Died:
 
     def judged(self) -> Judged:
         """Return the verdict on the one case that did it."""
-        judged = unjudged(1)
+        judged = no_verdicts(1)
         judged.verdicts[:] = Verdict.CRASHED
+        judged.accepted[:] = True
         judged.crashes = (CrashedCase(0, (), self.reason, ""),)
         return judged
 
@@ -45,6 +46,7 @@ class Answer:
     error: Exception | None = None
     died: Died | None = None
     asked: Mapping[Phase, int] | None = None
+    raised: Mapping[str, int] = field(default_factory=dict)  # by the model
 
 
 class Crew(ABC):
@@ -94,4 +96,4 @@ class InlineCrew(Crew):
             done = self.worker.run_task(*task)
         except Exception as error:
             return [Answer(ticket, error=error, asked=self.worker.lease.asked)]
-        return [Answer(ticket, done.value, asked=done.asked)]
+        return [Answer(ticket, done.value, asked=done.asked, raised=done.raised)]

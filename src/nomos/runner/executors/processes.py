@@ -15,12 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
@@ -37,10 +37,41 @@ _ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosErr
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
 
 
+class Launched(Protocol):
+    """A process that was started or forked."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return its status once that is known."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its status when it has ended."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+Launch = Callable[[Sequence[int]], Launched]
+
+
+def spawn_process(fds: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start a worker that talks through these file descriptors."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _CHILD, *map(str, fds)],
+        pass_fds=fds,
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+    )
+
+
 class _Process:
     """One worker, seen from outside."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, launch: Launch) -> None:
         self.ticket: int | None = None  # of the task that it does
         self.killed_for = ""
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
@@ -49,17 +80,12 @@ class _Process:
         self._sign = mmap.mmap(self._file.fileno(), _SIZE)
         ours, theirs = os.pipe(), os.pipe()  # each: read, write
         fds = [theirs[0], ours[1], self._file.fileno()]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, *map(str, fds)],
-            pass_fds=fds,
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-        )
+        self.process = launch(fds)
         os.close(theirs[0])
         os.close(ours[1])
         self.answers = Connection(ours[0], writable=False)
         self._tasks = Connection(theirs[1], readable=False)
-        self._send((setting, sys.path))
+        self._send((setting, sys.path, dict(os.environ)))
 
     def _send(self, message: object) -> None:
         with suppress(OSError):  # where it has died, reading will tell
@@ -76,14 +102,14 @@ class _Process:
         assert self.ticket is not None
         ticket, self.ticket = self.ticket, None
         try:
-            value, error, asked = pickle.loads(self.answers.recv_bytes())
+            value, error, asked, raised = pickle.loads(self.answers.recv_bytes())
         except (EOFError, OSError):
             return self.death(ticket)
         if error is not None:
             kind, words = error
-            raised = _ERRORS.get(kind, RuntimeError)(words)
-            return Answer(ticket, error=raised, asked=asked)
-        return Answer(ticket, value, asked=asked)
+            failure = _ERRORS.get(kind, RuntimeError)(words)
+            return Answer(ticket, error=failure, asked=asked, raised=raised)
+        return Answer(ticket, value, asked=asked, raised=raised)
 
     @property
     def is_silent(self) -> bool:
@@ -140,8 +166,11 @@ class ProcessCrew(Crew):
 
     can_tell_row = True
 
-    def __init__(self, setting: Setting, options: Options) -> None:
+    def __init__(
+        self, setting: Setting, options: Options, launch: Launch = spawn_process
+    ) -> None:
         super().__init__()
+        self.launch = launch
         self.size = options.jobs
         self.options = options
         self.setting = setting
@@ -154,7 +183,7 @@ class ProcessCrew(Crew):
         while self._todo:
             one = next((w for w in self._crew if w.ticket is None), None)
             if one is None and len(self._crew) < self.size:
-                one = _Process(self.setting)
+                one = _Process(self.setting, self.launch)
                 self._crew.append(one)
             if one is None:
                 return
@@ -234,8 +263,11 @@ def serve() -> None:
 
     watch.mark = mark
     watch.beat = lambda: mark(_SIGN.unpack_from(shared)[1])
-    setting, path = pickle.loads(tasks.recv_bytes())
+    setting, path, environment = pickle.loads(tasks.recv_bytes())
     sys.path[:] = path
+    if setting.folder:
+        os.chdir(setting.folder)
+    os.environ.update(environment)
     worker = Worker(setting)
     worker.report_calls = partial(_CALLS.pack_into, shared, _SIGN.size)
     while True:
@@ -243,14 +275,14 @@ def serve() -> None:
             task = pickle.loads(tasks.recv_bytes())
         except EOFError:
             return
-        message: tuple[object, tuple[str, str] | None, object]
+        message: tuple[object, tuple[str, str] | None, object, object]
         try:
             done = worker.run_task(*task)
-            message = done.value, None, done.asked
+            message = done.value, None, done.asked, done.raised
         except Exception as error:
             kinds = [kind.__name__ for kind in type(error).__mro__]
             known = next((kind for kind in kinds if kind in _ERRORS), kinds[0])
-            message = None, (known, str(error)), dict(worker.lease.asked)
+            message = None, (known, str(error)), dict(worker.lease.asked), {}
         _check_pipe(writing, pipe)
         _SIGN.pack_into(shared, 0, 0.0, WHOLE_CHUNK)
         answers.send_bytes(pickle.dumps(message, protocol=5))

@@ -97,7 +97,7 @@ class RayCrew(Crew):
                 fetch_local=True,
             )
             answers = [
-                self._started(reference)
+                self._take_in_actor(reference)
                 if reference in self._starting
                 else self._answer(reference)
                 for reference in done
@@ -108,7 +108,7 @@ class RayCrew(Crew):
                 return told
             self._look()
 
-    def _started(self, reference: Any) -> Answer | None:
+    def _take_in_actor(self, reference: Any) -> Answer | None:
         """Take in an actor that is ready; one that could not start costs a task."""
         actor = self._starting.pop(reference)
         try:
@@ -138,7 +138,7 @@ class RayCrew(Crew):
                 cause = RuntimeError(str(error))
             return Answer(ticket, error=cause)
         self._idle.append(actor)
-        return Answer(ticket, done.value, asked=done.asked)
+        return Answer(ticket, done.value, asked=done.asked, raised=done.raised)
 
     def _look(self) -> None:
         """End actors whose task takes too long; a task asks for at most one chunk."""

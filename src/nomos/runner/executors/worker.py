@@ -23,17 +23,23 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Judged, Limits, unjudged
+from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.models import trusting
-from nomos.results.describe import described
-from nomos.results.result import Subject
+from nomos.results.describe import describe_values
+from nomos.results.result import Result, Subject
 from nomos.runner.campaigns.bugs import RunAlone
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
-from nomos.runner.campaigns.fingerprint import fingerprint
+from nomos.runner.campaigns.explained.flakiness import (
+    FlakinessFound,
+    FlakinessSample,
+    check_cases,
+    sample_cases,
+)
+from nomos.runner.campaigns.fingerprint import checksum_of_inputs, fingerprint
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.project.naming import model_name, relative
@@ -41,6 +47,14 @@ from nomos.runner.project.params import bind_settings
 from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.search.making import Making
 from nomos.search.strategy import Material
+
+
+def current_folder() -> str:
+    """Return where this process is; "" where that folder is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,7 @@ class Setting:
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
     terms: Terms = field(default_factory=Terms)
+    folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +83,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a task came to, and the calls that it made."""
+    """What a task came to, the calls that it made, and what the model raised."""
 
     value: Any
     asked: Mapping[Phase, int]
+    raised: Mapping[str, int]
 
 
 class Worker:
@@ -84,6 +100,7 @@ class Worker:
         self._domains: dict[Any, Domain] = {}  # each once for its settings
         self._prepared: dict[tuple[Path, tuple[tuple[str, str], ...]], Prepared] = {}
         self._begun: tuple[int, int] | None = None  # which campaign runs
+        self._inputs = ""  # the checksum of its inputs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
     def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
@@ -95,7 +112,7 @@ class Worker:
                 value = getattr(self, method)(*arguments)
         except CallsSpent as spent:
             raise NomosError(str(spent)) from None
-        return Done(value, dict(self.lease.asked))
+        return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
     def prepared(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
@@ -195,15 +212,18 @@ class Worker:
         if self._begun != campaign:
             engine.forget()
             self._begun = campaign
+            self._inputs = checksum_of_inputs(engine.program.source)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
-        if asked.made is not None:
-            return [self._judge_made(prepared, stream, asked)]
         judged: list[Judged] = []
         try:
-            self._judge_drawn(prepared, stream, asked, judged)
+            if asked.made is not None:
+                judged.append(self._judge_made(prepared, stream, asked))
+                judged[0].inputs = self._inputs
+            else:
+                self._judge_drawn(prepared, stream, asked, judged)
         except CallsSpent:  # by the conditions of cases that were only listed
-            judged.append(replace(unjudged(0), is_spent=True))
+            judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
 
     def _judge_drawn(
@@ -217,6 +237,7 @@ class Worker:
                 break
             before = sum(map(len, judged))
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
             if part.is_spent:
@@ -267,6 +288,19 @@ class Worker:
         watch.mark(WHOLE_CHUNK)
         return None if prepared.engine.is_compiled else explain(prepared, request)
 
+    def sample_cases(self, job: Job, result: Result) -> FlakinessSample:
+        """Run some cases of a campaign that has ended, as it ran them."""
+        engine = self.prepared(job).engine
+        watch.mark(WHOLE_CHUNK)
+        return sample_cases(engine, result)
+
+    def check_cases(
+        self, job: Job, sample: FlakinessSample, is_fresh: bool
+    ) -> FlakinessFound:
+        """Run these cases otherwise, and tell which came to something else."""
+        watch.mark(WHOLE_CHUNK)
+        return check_cases(self.prepared(job).engine, sample, is_fresh=is_fresh)
+
     def _run_alone(self, prepared: Prepared, case: KnownCase) -> RunAlone:
         """Run a case alone; where networks are rounded, float32 is the judge."""
         engine, is_rounded = prepared.engine, False
@@ -278,7 +312,7 @@ class Worker:
         else:
             outcome = engine.replay(*case)
         spec, schema = engine.program.spec, engine.program.schema
-        inputs, outputs = described(outcome.values, spec.outputs, schema)
+        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return RunAlone(
             outcome.verdict,
             outcome.why,

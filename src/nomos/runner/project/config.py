@@ -58,7 +58,7 @@ def load_config(root: Path) -> Config:
         raise NomosError(f"{path} cannot be read: {error}") from None
     tools = document.get("tool", {})
     table = tools.get("nomos", {}) if isinstance(tools, dict) else {}
-    return _checked(path, table)
+    return _check_table(path, table)
 
 
 _TAKEN: dict[str, Kind] = {
@@ -71,7 +71,7 @@ _TAKEN: dict[str, Kind] = {
 _KNOWN = (*_TAKEN, "models", "exclude")
 
 
-def _checked(path: Path, table: Any) -> Config:
+def _check_table(path: Path, table: Any) -> Config:
     """Return what a table says; raises NomosError that names file and setting."""
     try:
         if not isinstance(table, dict):

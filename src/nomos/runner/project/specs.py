@@ -20,13 +20,13 @@ from nomos.lang.types import Offer
 def is_library(path: Path) -> bool:
     """Tell whether a file holds params and definitions alone, for specs to use."""
     try:
-        source, not_text = read_source(path)
+        source, not_text = load_source(path)
     except NomosError:
         return False
     return not_text is None and parse_spec(source).is_library
 
 
-def read_source(path: Path, text: bytes | None = None) -> tuple[Source, str | None]:
+def load_source(path: Path, text: bytes | None = None) -> tuple[Source, str | None]:
     """Read a spec's text; the second value says why it is no text, if it is none."""
     if text is None and path.exists() and not path.is_file():
         raise NomosError(f"{path} is no regular file")  # a pipe would be waited for
@@ -78,12 +78,12 @@ def load_spec(
     The domain's file is imported, which runs what stands in it, unless `imports` is
     false. `text` takes the place of what is in the file.
     """
-    source, not_text = read_source(path, text)
+    source, not_text = load_source(path, text)
     if not_text is not None:
         diagnostic = Code.NOT_UTF8.at(Span(0, 1), reason=not_text)
         return LoadedSpec(path, Checked(source, None, (diagnostic,)), None)
     parsed = parse_spec(source)
-    libraries = read_libraries(parsed.spec, path.parent)
+    libraries = load_libraries(parsed.spec, path.parent)
     names = [declaration.name.name for declaration in parsed.spec.imports]
     offer: Offer | None = None
     imported = skipped = None
@@ -104,14 +104,14 @@ def load_spec(
     return LoadedSpec(path, Checked(source, checked.spec, together), None)
 
 
-def read_libraries(spec: syntax.Spec, folder: Path) -> dict[str, Library]:
+def load_libraries(spec: syntax.Spec, folder: Path) -> dict[str, Library]:
     """Read the files that a spec uses; of one that cannot be read, say why."""
     found: dict[str, Library] = {}
     for use in spec.shared:
         if isinstance(use, syntax.Use):
             path = use.path.value
             try:
-                source, not_text = read_source(folder / path)
+                source, not_text = load_source(folder / path)
             except (NomosError, ValueError) as error:  # ValueError: no path at all
                 found[path] = str(error)
             else:

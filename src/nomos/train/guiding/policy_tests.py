@@ -15,7 +15,7 @@ from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
 from nomos.engine.judged import Limits
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
 from nomos.runner.driver import run_prepared
@@ -151,7 +151,7 @@ class PolicyTests:
         self._act = act
         engine = self.prepared.engine
         engine.forget()
-        picked = ListedCases(*padded(list(cases.values())))
+        picked = ListedCases(*pad_choices(list(cases.values())))
         # One test more than there are cases: none of them is left out.
         most = len(cases) + 1
         try:

@@ -40,7 +40,7 @@ from nomos.train.repairing.rounds import (
 from nomos.train.repairing.trainers.choose import (
     check_same,
     make_trainer,
-    repaired_path,
+    path_of_repaired,
 )
 from nomos.train.repairing.verdict import (
     Verdict,
@@ -207,7 +207,7 @@ class Repairing:
 
     def _path_to_write(self) -> Path | None:
         """Return what is to be written; something that exists is never overwritten."""
-        path = self.plan.out or (repaired_path(self.name) if self.is_file else None)
+        path = self.plan.out or (path_of_repaired(self.name) if self.is_file else None)
         if path is not None and path.exists():
             raise NomosError(
                 f"{path} exists and is not overwritten: move it away, or name another "

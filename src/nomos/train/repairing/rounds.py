@@ -21,7 +21,7 @@ import numpy as np
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.models.recognise import open_archive
-from nomos.results.reading import read, read_json
+from nomos.results.reading import parse_json, read
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
@@ -302,7 +302,7 @@ class Checkpoint:
             if not self.path.exists():
                 return RoundProgress()
             with open_archive(self.path) as archive:
-                document = read_json(archive.read("rounds.json"))
+                document = parse_json(archive.read("rounds.json"))
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()

@@ -40,14 +40,14 @@ class Relaxation:
         found = [(low.reshape(shape), high.reshape(shape))]
         for layer in range(1, self.last):
             own_bounds = (
-                self._layer(state, _of_calls(found, [call]), layer, (call,))
+                self._layer_bounds(state, _of_calls(found, [call]), layer, (call,))
                 for call in range(self.calls)
             )
             lows, highs = zip(*own_bounds, strict=True)
             found.append((np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)))
         return found
 
-    def _layer(
+    def _layer_bounds(
         self, state: State, known: Bounds, layer: int, calls: tuple[int, ...]
     ) -> tuple[Array, Array]:
         """Bound the sums of a layer for all that lies between what calls see."""
@@ -56,15 +56,18 @@ class Relaxation:
         width = len(bias)
         unit = np.concatenate([np.eye(width), -np.eye(width)])[:, None]
         unit = np.broadcast_to(unit, (len(low), *unit.shape))
-        constant, first = self._linear(known, unit, layer)
+        constant, first = self._carry_back(known, unit, layer)
         # A line over a segment is highest at one of its ends.
-        ends = [self._most(state, self._placed({c: first[:, :, 0]})) for c in calls]
+        ends = [
+            self._component_bounds(state, self._place_weights({c: first[:, :, 0]}))
+            for c in calls
+        ]
         most = constant + np.max(ends, axis=0)
         high = np.minimum(high, most[:, None, :width])
         low = np.maximum(low, -most[:, None, width:])
         return low, np.maximum(low, high)
 
-    def _placed(self, weights: dict[int, Array]) -> Array:
+    def _place_weights(self, weights: dict[int, Array]) -> Array:
         """Return weights of the first layer's sums: those of some calls, 0 of others."""
         given = next(iter(weights.values()))
         full = np.zeros((*given.shape[:2], self.calls, given.shape[2]))
@@ -79,22 +82,24 @@ class Relaxation:
 
         Also returns the weights of the first layer's sums that this comes down to.
         """
-        constant, first = self._linear(known, weights, layer)
+        constant, first = self._carry_back(known, weights, layer)
         flat = first.reshape(*first.shape[:2], -1)
-        return constant + self._most(state, flat), flat
+        return constant + self._component_bounds(state, flat), flat
 
-    def _linear(self, known: Bounds, weights: Array, layer: int) -> tuple[Array, Array]:
+    def _carry_back(
+        self, known: Bounds, weights: Array, layer: int
+    ) -> tuple[Array, Array]:
         """Return what `weights . sums` of a layer is at most, in sums of the first one."""
         constant: Array = np.zeros(weights.shape[:2])
         for number in range(layer, 0, -1):
             constant = constant + (weights @ self.model.biases[number]).sum(axis=2)
-            weights, more = relaxed(
+            weights, more = relax_layer(
                 weights @ self.model.weights[number], known[number - 1]
             )
             constant = constant + more
         return constant + (weights @ self.model.biases[0]).sum(axis=2), weights
 
-    def _most(self, state: State, flat: Array) -> Array:
+    def _component_bounds(self, state: State, flat: Array) -> Array:
         """Return the most that the components add to `flat . sums`."""
         most: Array = np.zeros(flat.shape[:2])
         for component, own in zip(self.components, state, strict=True):
@@ -151,14 +156,14 @@ class Relaxation:
         self, state: State, known: Bounds, pair: tuple[int, int], weights: Array
     ) -> Array:
         """Bound `weights . (scores of one call - scores of another)` from above."""
-        hull = self._hull(state, known, pair)
+        hull = self._bounds_between(state, known, pair)
         low, high = self._first_difference(state, pair)
         forward = self.forward(hull, low, high, weights)
         least, most = self.slopes(hull, weights)
         middle, radius = (least + most) / 2, (most - least) / 2
         backward: Array = (radius * np.maximum(-low, high)[:, None]).sum(axis=2)
-        between = self._placed({pair[0]: middle, pair[1]: -middle})
-        backward = backward + self._most(state, between)
+        between = self._place_weights({pair[0]: middle, pair[1]: -middle})
+        backward = backward + self._component_bounds(state, between)
         smaller: Array = np.minimum(forward, backward)
         return smaller
 
@@ -168,21 +173,25 @@ class Relaxation:
         width = len(self.model.biases[0])
         unit = np.concatenate([np.eye(width), -np.eye(width)])
         unit = np.broadcast_to(unit, (len(state[0]), *unit.shape))
-        most = self._most(state, self._placed({pair[0]: unit, pair[1]: -unit}))
+        most = self._component_bounds(
+            state, self._place_weights({pair[0]: unit, pair[1]: -unit})
+        )
         return np.minimum(-most[:, width:], most[:, :width]), most[:, :width]
 
-    def _hull(self, state: State, known: Bounds, pair: tuple[int, int]) -> Bounds:
+    def _bounds_between(
+        self, state: State, known: Bounds, pair: tuple[int, int]
+    ) -> Bounds:
         """Bound all layers on the line between what two calls see."""
         ((low, high),) = _of_calls(known[:1], list(pair))
         found = [(low.min(axis=1, keepdims=True), high.max(axis=1, keepdims=True))]
         for layer in range(1, self.last):
-            found.append(self._layer(state, found, layer, pair))
+            found.append(self._layer_bounds(state, found, layer, pair))
         return [(low[:, 0], high[:, 0]) for low, high in found]
 
     def forward(self, hull: Bounds, low: Array, high: Array, weights: Array) -> Array:
         """Carry the first layer's differences through the layers."""
         for layer in range(self.last):
-            low, high = carried(low, high, hull[layer])
+            low, high = carry_slopes(low, high, hull[layer])
             low, high = interval(self.model.weights[layer + 1], 0.0, low, high)
         return interval(weights, 0.0, low, high)[1]
 
@@ -193,7 +202,7 @@ class Relaxation:
         for layer in range(self.last, 0, -1):
             low, high = interval(self.model.weights[layer].T, 0.0, low, high)
             below = hull[layer - 1]
-            low, high = carried(low, high, (below[0][:, None], below[1][:, None]))
+            low, high = carry_slopes(low, high, (below[0][:, None], below[1][:, None]))
         return low, high
 
 
@@ -209,7 +218,9 @@ def interval(
     return low @ over + high @ under + bias, high @ over + low @ under + bias
 
 
-def carried(low: Array, high: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+def carry_slopes(
+    low: Array, high: Array, sums: tuple[Array, Array]
+) -> tuple[Array, Array]:
     """Bound what ReLUs make of slopes or differences: all, nothing, or a part of them."""
     on, off = sums[0] >= 0, sums[1] <= 0
     least = np.where(on, low, np.where(off, 0, np.minimum(low, 0)))
@@ -217,7 +228,7 @@ def carried(low: Array, high: Array, sums: tuple[Array, Array]) -> tuple[Array, 
     return least, most
 
 
-def relaxed(weights: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+def relax_layer(weights: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
     """Replace ReLUs by lines above or below them; returns weights and a constant."""
     low, high = sums[0][:, None], sums[1][:, None]
     bent = (low < 0) & (high > 0)

@@ -30,10 +30,10 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.structures.model import DOUBLE
-from nomos.verify.engines.leaves import Reached, unpacked
+from nomos.verify.engines.leaves import Reached, unpack_bits
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import one_case
-from nomos.verify.question.conditions import Objectives, Violation, ordered_pairs
+from nomos.verify.question.conditions import Objectives, Violation, pairs_in_order
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
@@ -74,21 +74,21 @@ class EnsembleSearch:
         self.slack = np.abs(flat) @ error + 64 * DOUBLE * (
             size + np.abs(self.constants)
         )
-        self._orders()
+        self._note_orders()
 
-    def _orders(self) -> None:
+    def _note_orders(self) -> None:
         """Note which tuples rise against the order that a violation needs."""
         columns: list[Array] = []
         owners: list[int] = []  # of the columns: numbers of violations
         for number, way in enumerate(self.ways if self.model.in_order else ()):
-            for pair in ordered_pairs(way, self.reached.calls):
-                columns.append(self._rises(way, *pair))
+            for pair in pairs_in_order(way, self.reached.calls):
+                columns.append(self._find_rises(way, *pair))
                 owners.append(number)
         self.rules = np.arange(len(self.ways))[:, None] == np.array(owners, int)
         empty = np.zeros((len(self.values), 0), bool)
         self.rising = np.stack(columns, axis=1) if columns else empty
 
-    def _rises(self, way: Violation, one: int, two: int) -> Array:
+    def _find_rises(self, way: Violation, one: int, two: int) -> Array:
         """Return where a tree gives to call `one` more than to `two` of what it needs."""
         v = self.values
         if way.labels is None or self.model.decision == "sign":
@@ -108,7 +108,7 @@ class EnsembleSearch:
         counting = False
         while heap and not self.limits.are_up:
             part = heapq.heappop(heap)[2]
-            children = self._settle(part, found)
+            children = self._decide_part(part, found)
             if self.limits.found_at is not None and not counting:
                 counting = True  # from now on, the largest part first
                 heap = [(-p.volume, n, p) for n, (_, _, p) in enumerate(heap)]
@@ -119,7 +119,7 @@ class EnsembleSearch:
                 heapq.heappush(heap, (order, self.parts, child))
         return found
 
-    def _settle(self, part: _Part, found: Findings) -> list[_Part]:
+    def _decide_part(self, part: _Part, found: Findings) -> list[_Part]:
         """Settle a part, or return its halves."""
         gains, tree = self.gains[part.alive], self.tree[part.alive]
         starts = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
@@ -132,34 +132,34 @@ class EnsembleSearch:
             return []
         least = np.minimum.reduceat(gains, starts, axis=0).sum(axis=0) + self.constants
         if self.objectives.certain(live, ~(least > self.slack)):
-            return self._bad(part, found)
+            return self._count_violated(part, found)
         if self.limits.found_at is None and self.parts % _SAMPLE_EVERY == 0:
-            self._sample(part, found)
-        split = self._choose(part, starts, live)
+            self._ask_sample(part, found)
+        split = self._choose_split(part, starts, live)
         if split is None:
-            if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:
-                return self._bad(part, found)
+            if self.reached.cases.find_broken(self.reached.first(part.mask), 1)[0]:
+                return self._count_violated(part, found)
             found.good += part.volume
             return []
-        return self._halves(part, live, *split)
+        return self._halve_part(part, live, *split)
 
-    def _bad(self, part: _Part, found: Findings) -> list[_Part]:
+    def _count_violated(self, part: _Part, found: Findings) -> list[_Part]:
         found.bad += part.volume
         found.note(one_case(self.reached.first(part.mask), 0), self.limits)
         return []
 
-    def _sample(self, part: _Part, found: Findings) -> None:
+    def _ask_sample(self, part: _Part, found: Findings) -> None:
         """Ask about a few cases of a part."""
         picks = [
             self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
             for start, stop in self.reached.parts
         ]
         atoms = self.reached.atoms(np.stack(picks, axis=1))
-        bad = np.flatnonzero(self.reached.cases.broken(atoms, _SAMPLES))
+        bad = np.flatnonzero(self.reached.cases.find_broken(atoms, _SAMPLES))
         if len(bad):
             found.note(one_case(atoms, int(bad[0])), self.limits)
 
-    def _halves(
+    def _halve_part(
         self, part: _Part, live: Array, table: int, inside: Array
     ) -> list[_Part]:
         start, stop = self.reached.parts[table]
@@ -168,20 +168,20 @@ class EnsembleSearch:
             mask = part.mask.copy()
             mask[start:stop] &= side
             own = mask[start:stop]
-            kept = self._reaching(part.alive, start, stop, own)
+            kept = self._keep_reached(part.alive, start, stop, own)
             halves.append(_Part(mask, kept, live, self.reached.volume(mask)))
         return sorted(halves, key=lambda half: -len(half.alive))
 
-    def _reaching(self, alive: Array, start: int, stop: int, rows: Array) -> Array:
+    def _keep_reached(self, alive: Array, start: int, stop: int, rows: Array) -> Array:
         """Return the tuples that some of these rows of a table lead to."""
         step = max(1, _CELLS_AT_ONCE // max(1, stop - start))
         kept = [
-            some[unpacked(self.bits[some], start, stop)[:, rows].any(axis=1)]
+            some[unpack_bits(self.bits[some], start, stop)[:, rows].any(axis=1)]
             for some in (alive[n : n + step] for n in range(0, len(alive), step))
         ]
         return np.concatenate(kept) if kept else alive
 
-    def _choose(
+    def _choose_split(
         self, part: _Part, starts: Array, live: Array
     ) -> tuple[int, Array] | None:
         """Return a table and rows of it that tell tuples of a tree apart; None: none do."""
@@ -198,21 +198,23 @@ class EnsembleSearch:
             if spread[tree] > 0:
                 alive = part.alive[starts[tree] : ends[tree]]
                 own = self.gains[alive, needed[nearest]]
-                found += self._splits(part, alive, own, _TRIED)
+                found += self._propose_splits(part, alive, own, _TRIED)
         for tree in np.argsort(starts - ends):  # where nothing helps: any that differs
             if not found:
                 alive = part.alive[starts[tree] : ends[tree]]
-                found += self._splits(part, alive, np.zeros(len(alive)), len(alive))
+                found += self._propose_splits(
+                    part, alive, np.zeros(len(alive)), len(alive)
+                )
         return max(found, key=lambda one: one[0])[1:] if found else None
 
-    def _splits(
+    def _propose_splits(
         self, part: _Part, alive: Array, gains: Array, most: int
     ) -> Iterator[tuple[float, int, Array]]:
         """Yield ways to halve a part by the leaves of one tree, with how much they help."""
         top = gains.max()
         for table, (start, stop) in enumerate(self.reached.parts):
             rows = np.flatnonzero(part.mask[start:stop])
-            masks = unpacked(self.bits[alive], start, stop)[:, rows]
+            masks = unpack_bits(self.bits[alive], start, stop)[:, rows]
             for inside in np.unique(masks[~masks.all(axis=1)], axis=0)[:most]:
                 one, two = masks[:, inside].any(axis=1), masks[:, ~inside].any(axis=1)
                 if (one.all() and two.all()) or not (one.any() and two.any()):

@@ -16,7 +16,13 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.trees import Tree, TreeKeys
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import AskedCases, Atoms, chosen, one_case, violated
+from nomos.verify.question.cases import (
+    AskedCases,
+    Atoms,
+    choose_cases,
+    find_violated,
+    one_case,
+)
 from nomos.verify.question.components import groups, table
 
 _MOST_TUPLES = 400_000
@@ -46,7 +52,7 @@ class Reached:
         self.size = ends[-1] if ends else 0  # the rows of all tables
 
     @cached_property
-    def _columns(self) -> dict[tuple[int, int], tuple[int, Array]]:
+    def _model_columns(self) -> dict[tuple[int, int], tuple[int, Array]]:
         """Of a call and a column of the model: the table, and the column in its rows."""
         found: dict[tuple[int, int], tuple[int, Array]] = {}
         for number, own in enumerate(self.tables):
@@ -59,7 +65,7 @@ class Reached:
     @cached_property
     def trees(self) -> list[LeafTuples]:
         """The tuples of each tree."""
-        return [self._tuples(tree) for tree in self.keys.model.trees]
+        return [self._combine_leaves(tree) for tree in self.keys.model.trees]
 
     def volume(self, mask: Array) -> int:
         """Return how many cases the chosen rows of the tables make."""
@@ -75,14 +81,14 @@ class Reached:
         """Return the atoms of cases given by the rows of the tables, (cases, tables)."""
         found: Atoms = {}
         for rows, own in zip(picks.T, self.tables, strict=True):
-            found |= chosen(own.atoms, rows)
+            found |= choose_cases(own.atoms, rows)
         return found
 
-    def _tuples(self, tree: Tree) -> LeafTuples:
-        masks, leaves = self._reached(tree, 0)
+    def _combine_leaves(self, tree: Tree) -> LeafTuples:
+        masks, leaves = self._reach_leaves(tree, 0)
         numbers = leaves[:, None]
         for call in range(1, self.calls):
-            more, others = self._reached(tree, call)
+            more, others = self._reach_leaves(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
                 fits &= _share_a_row(masks[:, start:stop], more[:, start:stop])
@@ -95,23 +101,23 @@ class Reached:
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
         return LeafTuples(np.packbits(masks, axis=1), numbers, tree.value[numbers])
 
-    def _reached(self, tree: Tree, call: int) -> tuple[Array, Array]:
+    def _reach_leaves(self, tree: Tree, call: int) -> tuple[Array, Array]:
         """Return the leaves that a call may reach, and the rows that lead there."""
         masks, leaves = [], []
-        for leaf, mask in self._paths(tree, call):
+        for leaf, mask in self._walk_paths(tree, call):
             if all(mask[start:stop].any() for start, stop in self.parts):
                 masks.append(mask)
                 leaves.append(leaf)
         return np.array(masks).reshape(-1, self.size), np.array(leaves, dtype=np.int64)
 
-    def _paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:
+    def _walk_paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:
         pending = [(0, np.ones(self.size, bool))]
         while pending:
             node, mask = pending.pop()
             if tree.left[node] < 0:
                 yield node, mask
                 continue
-            number, x = self._columns[call, int(tree.feature[node])]
+            number, x = self._model_columns[call, int(tree.feature[node])]
             bound = tree.threshold[node]
             left = x < bound if self.keys.model.strict else x <= bound
             start, stop = self.parts[number]
@@ -123,7 +129,7 @@ class Reached:
                     pending.append((int(child), own))
 
 
-def unpacked(bits: Array, start: int, stop: int) -> Array:
+def unpack_bits(bits: Array, start: int, stop: int) -> Array:
     """Return which rows of a table lead to tuples, given their bits."""
     first = start // 8
     bytes_ = np.unpackbits(bits[:, first : -(-stop // 8)], axis=1)
@@ -148,7 +154,7 @@ def count_exactly(reached: Reached, limits: Deadline) -> Findings:
     """
     cases, found = reached.cases, Findings(reached.total, method="all tuples of leaves")
     (tuples,) = reached.trees
-    leaves, masks = tuples.leaves, unpacked(tuples.bits, 0, reached.size)
+    leaves, masks = tuples.leaves, unpack_bits(tuples.bits, 0, reached.size)
     names, first = np.unique(leaves.reshape(-1), return_index=True)
     rows = []
     for place in first:
@@ -157,7 +163,7 @@ def count_exactly(reached: Reached, limits: Deadline) -> Findings:
         rows.append(cases.rows(record, reached.first(masks[number]), 1)[0])
     answers = cases.ask(np.array(rows))
     places = np.searchsorted(names, leaves)
-    bad = violated(cases.question, list(answers[places.T]), {})
+    bad = find_violated(cases.question, list(answers[places.T]), {})
     volumes = np.array([reached.volume(mask) for mask in masks], object)
     found.bad, found.good = volumes[bad].sum(), volumes[~bad].sum()
     if bad.any():

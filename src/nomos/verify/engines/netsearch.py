@@ -28,7 +28,7 @@ from nomos.verify.engines.bounds import Bounds, Relaxation, State
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.shapes import Component
-from nomos.verify.question.cases import Atoms, chosen, one_case
+from nomos.verify.question.cases import Atoms, choose_cases, one_case
 from nomos.verify.question.conditions import Objectives, Violation
 
 Parts = tuple[Array, ...]  # of each component, its state in one part
@@ -62,7 +62,7 @@ class NetworkSearch:
         self.relaxation = Relaxation(regions, components)
         self.objectives = Objectives.of(ways, regions.calls, regions.model.outputs)
         several = self.relaxation.last > 0
-        self.opposed = _opposed(self.objectives.weights) if several else {}
+        self.opposed = _pair_objectives(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
         self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
         self.root = tuple(c.root(self.cases.space) for c in components)
@@ -80,20 +80,20 @@ class NetworkSearch:
                 batch, parts = parts[-_BATCH:], parts[:-_BATCH]
             else:  # to count, large parts first
                 batch, parts = parts[:_BATCH], parts[_BATCH:]
-            parts += self._settle(batch, found)
+            parts += self._decide_batch(batch, found)
         return found
 
-    def _settle(self, batch: list[Part], found: Findings) -> list[Part]:
+    def _decide_batch(self, batch: list[Part], found: Findings) -> list[Part]:
         state = [np.stack(own) for own in zip(*(p.state for p in batch), strict=True)]
         known = self.relaxation.layers(state)
-        most, flat = self._most(state, known)
+        most, flat = self._bounds_above(state, known)
         weights = np.abs(self.objectives.weights)
         slack = (weights.sum(axis=1) @ self.relaxation.error(known).T).T + self.slack
         live = np.stack([part.live for part in batch])
         live = self.objectives.possible(live, most < -slack)
         is_bad = np.zeros(len(batch), bool)
         if self.limits.found_at is not None:
-            unsure = ~(self._least(state, known) > slack)
+            unsure = ~(self._bounds_below(state, known) > slack)
             is_bad = self.objectives.certain(live, unsure)
         is_good = np.asarray(~live.any(axis=1))
         is_small = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
@@ -104,7 +104,7 @@ class NetworkSearch:
             elif is_bad[number]:
                 found.bad += volume(self.components, part.state)
             elif is_small[number]:
-                self._ask(part, found)
+                self._ask_part(part, found)
         at = np.flatnonzero(~(is_good | is_bad | is_small))
         if not len(at):
             return []
@@ -114,7 +114,7 @@ class NetworkSearch:
         gains = self.relaxation.gains([own[at] for own in state], weights)
         return list(halves(self.components, [left[n] for n in at], gains, weights))
 
-    def _most(self, state: State, known: Bounds) -> tuple[Array, Array]:
+    def _bounds_above(self, state: State, known: Bounds) -> tuple[Array, Array]:
         """Bound all objectives from above."""
         shape = (len(state[0]), *self.objectives.weights.shape)
         weights = np.broadcast_to(self.objectives.weights, shape)
@@ -127,16 +127,16 @@ class NetworkSearch:
             most[:, members] = np.minimum(most[:, members], bound)
         return most, flat
 
-    def _least(self, state: State, known: Bounds) -> Array:
+    def _bounds_below(self, state: State, known: Bounds) -> Array:
         shape = (len(state[0]), *self.objectives.weights.shape)
         weights = np.broadcast_to(-self.objectives.weights, shape)
         most, _ = self.relaxation.upper(state, known, weights, self.relaxation.last)
         return self.objectives.constants - most
 
-    def _ask(self, part: Part, found: Findings) -> None:
+    def _ask_part(self, part: Part, found: Findings) -> None:
         """Ask about every case of a part."""
         atoms, counts = combinations(self.components, part.state)
-        bad = self.cases.broken(atoms, len(counts))
+        bad = self.cases.find_broken(atoms, len(counts))
         found.bad += sum(counts[bad].tolist())
         found.good += sum(counts[~bad].tolist())
         if bad.any():
@@ -160,7 +160,7 @@ def halves(
                 yield replace(part, state=(*state[:at], half, *state[at + 1 :]))
 
 
-def _opposed(weights: Array) -> dict[tuple[int, int], list[int]]:
+def _pair_objectives(weights: Array) -> dict[tuple[int, int], list[int]]:
     """Return the objectives that are a difference between two calls, by the calls."""
     found: dict[tuple[int, int], list[int]] = {}
     for number, own in enumerate(weights):
@@ -183,7 +183,7 @@ def combinations(
     counts: Array = np.ones(len(only), object)
     for own, numbers in listed:
         index = only if len(numbers) == 1 else next(places)
-        atoms |= chosen(own, index)
+        atoms |= choose_cases(own, index)
         if (numbers != 1).any():
             counts = counts * numbers.astype(object)[index]
     return atoms, counts

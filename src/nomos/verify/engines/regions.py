@@ -13,7 +13,7 @@ from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.model import Layers
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
-from nomos.verify.question.cases import AskedCases, chosen
+from nomos.verify.question.cases import AskedCases, choose_cases
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
 from nomos.verify.question.formulas import SIDES, linear, ways
 from nomos.verify.question.symbolic import difference
@@ -63,7 +63,7 @@ class Regions:
 
     def component(self, group: AtomGroup) -> Component:
         """Return the component of a group: a range, a polygon, or a table."""
-        wide = self._wide(group)
+        wide = self._find_wide_range(group)
         if wide is not None:
             return wide
         if any(self.cases.space.range_of(atom).is_real for atom in group.features):
@@ -73,12 +73,12 @@ class Regions:
             )
         if self._is_polygon(group):
             try:
-                return _polygon(group, self)
+                return _find_polygon(group, self)
             except NotProvable:  # not linear: perhaps few enough for a table
                 pass
         rows = table(self.cases, group)
         if not group.slots and len(rows):  # nothing that the model sees
-            first = chosen(rows.atoms, slice(1))
+            first = choose_cases(rows.atoms, slice(1))
             rows = CaseTable({}, first, np.array([rows.total], object))
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
         return Listed(rows, self.sums(slots, len(rows)))
@@ -103,7 +103,7 @@ class Regions:
         made = columns.made_of(one.columns)
         return one.names is None and all(columns.origins[c].affine for c in made)
 
-    def _wide(self, group: AtomGroup) -> Wide | None:
+    def _find_wide_range(self, group: AtomGroup) -> Wide | None:
         """Return a range for a feature with many values that is only passed on."""
         if len(group.features) != 1 or group.draws or group.guards or group.writes:
             return None
@@ -133,18 +133,20 @@ class Regions:
         return all(own == name for _, own in group.slots)
 
 
-def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
+def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
     """Return the polygon of a feature and a draw whose conditions are all linear."""
     (number,), (draw,) = group.features, group.draws
     one = regions.cases.space.range_of(number)
     pair = number, draw.atom
-    low, high = _line(draw.low, pair), _line(draw.high, pair)
+    low, high = _parse_line(draw.low, pair), _parse_line(draw.high, pair)
     planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
     for guard in group.guards:
-        planes += _planes(guard, pair)
+        planes += _parse_planes(guard, pair)
     writes = []
     for write in group.writes:
-        writes.append((write, _line(write.value, pair)))  # refuses what is not whole
+        writes.append(
+            (write, _parse_line(write.value, pair))
+        )  # refuses what is not whole
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
@@ -154,7 +156,7 @@ def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
         if min(reached) < least or max(reached) > most:
             raise NotProvable("rows may round this or not hold it", write.value.span)
     base, by_number, by_draw = np.zeros(1), np.zeros(1), np.zeros(1)
-    forms = {slot: _line(formula, pair) for slot, formula in group.slots.items()}
+    forms = {slot: _parse_line(formula, pair) for slot, formula in group.slots.items()}
     for slot, (a, b, c) in forms.items():
         reached = [a * v + b * d + c for v in box[:2] for d in box[2:]]
         own, slope = regions.line(slot, min(reached), max(reached))
@@ -164,7 +166,7 @@ def _polygon(group: AtomGroup, regions: Regions) -> Polygon:
     return Polygon(number, draw.atom, box[2:], tuple(planes), *sums, forms)
 
 
-def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
+def _parse_line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
     """Return the coefficients of the number and the draw, and the constant: all whole."""
     weights, constant = linear(expr)
     a, b = (weights.get(atom, 0.0) for atom in pair)
@@ -175,11 +177,11 @@ def _line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
     return a, b, constant
 
 
-def _planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
+def _parse_planes(guard: core.Expr, pair: tuple[str, str]) -> list[HalfPlane]:
     """Return the half-planes in which a condition holds, where they are all needed."""
 
     def compared(test: core.Compare, relation: str) -> list[list[HalfPlane]]:
-        a, b, c = _line(difference(test), pair)
+        a, b, c = _parse_line(difference(test), pair)
         # All numbers are whole: above 0 is 1 or more.
         return [
             [(sign * a, sign * b, sign * c - strict) for sign, strict in way]

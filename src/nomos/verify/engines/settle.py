@@ -13,12 +13,12 @@ from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.engines.slope import by_slopes, proved_by_slopes
+from nomos.verify.engines.slope import by_slopes, prove_by_slopes
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.conditions import violations
 from nomos.verify.question.space import Space
-from nomos.verify.question.splitting import split
+from nomos.verify.question.splitting import divide_question
 
 
 def settle(
@@ -31,16 +31,16 @@ def settle(
     return _settle_layers(cases, data, model, limits)
 
 
-def proved_parts(
+def prove_parts(
     cases: AskedCases, spaces: Mapping[int, Space], model: Structure, seconds: float
 ) -> dict[int, Findings]:
     """Return what is found in those small parts of a space that are soon proved."""
     if not isinstance(model, Layers) or len(model.weights) == 1:
         return {}
     try:
-        own, *others = split(cases)
+        own, *others = divide_question(cases)
         ways = [] if others else violations(own.question, model)
-        sizes = proved_by_slopes(ways, Regions(own, model), spaces, seconds)
+        sizes = prove_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole
         return {}
     return {n: Findings.proved(size, "slopes of layers") for n, size in sizes.items()}

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.space import numbered
-from nomos.verify.question.cases import Atoms, chosen
+from nomos.engine.space import count_from
+from nomos.verify.question.cases import Atoms, choose_cases
 from nomos.verify.question.components import CaseTable, Slot
 from nomos.verify.question.space import Space
 
@@ -68,7 +68,7 @@ class Listed:
 
     def values(self, state: Array) -> tuple[Atoms, Array]:
         """Return the rows that are left in one part, and how many cases each stands for."""
-        return chosen(self.table.atoms, state), self.table.counts[state]
+        return choose_cases(self.table.atoms, state), self.table.counts[state]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +145,7 @@ class Polygon:
         for part, (a, b, c, d) in enumerate(state):
             points = [(a, c), (b, c), (b, d), (a, d)]
             for plane in self.planes:
-                points = _clipped(points, plane)
+                points = _clip_polygon(points, plane)
             empty[part] = not points
             points = points or [(a, c)]
             corners[part] = [points[min(n, len(points) - 1)] for n in range(_CORNERS)]
@@ -162,7 +162,7 @@ class Polygon:
         high[empty] = -1e30
         return low, high
 
-    def _lines(self, state: Array) -> tuple[Array, Array, Array]:
+    def _list_lines(self, state: Array) -> tuple[Array, Array, Array]:
         """Return the numbers of a part, and the least and the greatest draw of each."""
         number = np.arange(int(state[0]), int(state[1]) + 1)
         low = np.full(len(number), state[2])
@@ -179,7 +179,7 @@ class Polygon:
 
     def volume(self, state: Array) -> int:
         """Return how many pairs there are."""
-        _, low, high = self._lines(state)
+        _, low, high = self._list_lines(state)
         return int(np.maximum(high - low + 1, 0).astype(np.int64).sum())
 
     def numbers(self, state: Array) -> Array:
@@ -198,9 +198,9 @@ class Polygon:
 
     def values(self, state: Array) -> tuple[Atoms, Array]:
         """Return the pairs that are left."""
-        number, low, high = self._lines(state)
+        number, low, high = self._list_lines(state)
         lengths = np.maximum(high - low + 1, 0).astype(np.int64)
-        draws = numbered(low, lengths).astype(np.int64)
+        draws = count_from(low, lengths).astype(np.int64)
         pairs = {self.number_atom: np.repeat(number, lengths), self.draw_atom: draws}
         return pairs, np.ones(len(draws), np.int64)
 
@@ -209,7 +209,7 @@ class Polygon:
 Component = Listed | Wide | Polygon
 
 
-def _clipped(
+def _clip_polygon(
     points: list[tuple[float, float]], plane: HalfPlane
 ) -> list[tuple[float, float]]:
     """Return the part of a polygon on one side of a line."""

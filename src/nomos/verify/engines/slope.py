@@ -53,7 +53,7 @@ class Rise:
 
     def ends(self, space: Space) -> tuple[int, int]:
         """Return the least and the greatest of the numbers of both calls in a space."""
-        pairs = _pairs(self.shape, self.shape.root(space))
+        pairs = _list_pairs(self.shape, self.shape.root(space))
         return int(np.floor(pairs.min())), int(np.ceil(pairs.max()))
 
 
@@ -73,17 +73,17 @@ def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
             if space.ranges[name].is_real or not regions.is_line(name):
                 return None
             shape = regions.component(group)
-            pairs = _pairs(shape, shape.root(space))
+            pairs = _list_pairs(shape, shape.root(space))
             order = np.sign(pairs[:, 1] - pairs[:, 0])
             if not len(pairs) or not order[0] or (order != order[0]).any():
                 return None
             first = 0 if order[0] > 0 else 1
-            bad = _steps(ways, len(regions.model.labels), first)
+            bad = _list_steps(ways, len(regions.model.labels), first)
             return Rise(group, shape, name, first, bad) if bad else None
     return None
 
 
-def _pairs(shape: Component, state: Array) -> Array:
+def _list_pairs(shape: Component, state: Array) -> Array:
     """Return the numbers of both calls, if whole; of a polygon, those at its corners."""
     if isinstance(shape, Polygon):
         corners, empty = shape.corners(state[None])
@@ -112,7 +112,7 @@ def atoms_of_rise(
     return one_case(found, 0) if len(counts) else None
 
 
-def _steps(
+def _list_steps(
     ways: list[Violation], labels: int, first: int
 ) -> tuple[tuple[int, int], ...]:
     """Return the forbidden steps, where what is allowed composes; else nothing."""
@@ -150,7 +150,7 @@ def by_slopes(
     return search.case_of(found[1]) or False
 
 
-def proved_by_slopes(
+def prove_by_slopes(
     ways: list[Violation], regions: Regions, spaces: Mapping[int, Space], seconds: float
 ) -> dict[int, int]:
     """Return how many cases parts of a space have, of those that few bounds prove."""
@@ -199,7 +199,7 @@ class SlopeSearch:
         self.direction = slope
         self.labels = len(model.labels)
         self.pairs = list(itertools.permutations(range(self.labels), 2))
-        self.weights = np.stack([self._weights(p, q) for p, q in self.pairs])
+        self.weights = np.stack([self._pair_weights(p, q) for p, q in self.pairs])
         self.places = [self.pairs.index(pair) for pair in rise.bad]
         # Where a step begins its first label wins, and where it ends the other.
         wins = [[pair[0] in step for pair in self.pairs] for step in rise.bad]
@@ -223,9 +223,9 @@ class SlopeSearch:
         if atoms is None:
             return None
         case = {**found, **atoms}
-        return case if self.cases.broken(columns_of(case, 1), 1)[0] else None
+        return case if self.cases.find_broken(columns_of(case, 1), 1)[0] else None
 
-    def _weights(self, p: int, q: int) -> Array:
+    def _pair_weights(self, p: int, q: int) -> Array:
         """Return the weights of (score of p - score of q)."""
         own = np.zeros(self.model.outputs)
         if self.model.decision == "sign":
@@ -249,14 +249,14 @@ class SlopeSearch:
                 self.cases.rows(self.record, several, count * len(way))
             )
             labels = self.model.places(scores).reshape(count, -1)
-            bad = self._bad(labels[:, :-1], labels[:, 1:])
+            bad = self._find_forbidden(labels[:, :-1], labels[:, 1:])
             if bad.any():
                 record, stop = np.argwhere(bad)[0]
                 case = one_case(atoms, int(record))
                 return {**case, _START: int(way[stop]), _END: int(way[stop + 1])}
         return None
 
-    def _bad(self, before: Array, after: Array) -> Array:
+    def _find_forbidden(self, before: Array, after: Array) -> Array:
         """Return which pairs of labels are forbidden."""
         bad = np.zeros(before.shape, bool)
         for p, q in self.rise.bad:
@@ -271,15 +271,15 @@ class SlopeSearch:
         """
         while self.left and self.parts <= most and not self.limits.are_up:
             batch, self.left = self.left[:_BATCH], self.left[_BATCH:]
-            few, halved = self._settle(batch)
+            few, halved = self._decide_steps(batch)
             self.left += halved
             self.parts += len(batch)
             for start in range(0, len(few), _ASKED):
-                for number, case in self._ask(few[start : start + _ASKED]):
+                for number, case in self._ask_steps(few[start : start + _ASKED]):
                     self.left = [part for part in self.left if part.number != number]
                     yield number, case
 
-    def _settle(self, batch: list[Part]) -> tuple[list[Part], list[Part]]:
+    def _decide_steps(self, batch: list[Part]) -> tuple[list[Part], list[Part]]:
         """Return what is left of parts: what is few enough to be asked, and halves."""
         parts = zip(*(part.state for part in batch), strict=True)
         state = [np.stack(own) for own in parts]
@@ -289,7 +289,7 @@ class SlopeSearch:
         most, flat = self.relaxation.upper(state, known, weights, self.relaxation.last)
         slack = (np.abs(self.weights) @ self.relaxation.error(known).T).T
         possible = most >= -slack
-        flat_or_falling = self._slopes(known) <= 2 * slack
+        flat_or_falling = self._least_slopes(known) <= 2 * slack
         live = flat_or_falling[:, self.places] & [part.live for part in batch]
         live &= (possible[:, None] | ~self.wins).all(axis=2)
         few = self.relaxation.numbers(state).prod(axis=1) <= _SMALL
@@ -297,11 +297,11 @@ class SlopeSearch:
         asked = np.flatnonzero(live.any(axis=1) & few)
         halved = np.flatnonzero(live.any(axis=1) & ~few)
         toward = np.array(self.places)[live[halved].argmax(axis=1)]
-        halves = self._halves([left[n] for n in halved], [s[halved] for s in state],
+        halves = self._halve_steps([left[n] for n in halved], [s[halved] for s in state],
                               flat[halved, toward], [(a[halved], b[halved]) for a, b in known])  # fmt: skip
         return [left[n] for n in asked], list(halves)
 
-    def _slopes(self, known: Bounds) -> Array:
+    def _least_slopes(self, known: Bounds) -> Array:
         """Return the least that (score of p - score of q) rises by in a step."""
         single = [(low[:, 0], high[:, 0]) for low, high in known]
         low, high = self.relaxation.slopes(single, self.weights)
@@ -310,7 +310,7 @@ class SlopeSearch:
         forward = -self.relaxation.forward(single, way, way, -self.weights)
         return np.maximum(backward, forward)
 
-    def _halves(
+    def _halve_steps(
         self, left: list[Part], state: State, weights: Array, known: Bounds
     ) -> Iterator[Part]:
         """Split the component that bends most ReLUs of the first layer."""
@@ -325,7 +325,7 @@ class SlopeSearch:
         )
         yield from halves(self.components, left, gains, weights)
 
-    def _ask(self, parts: list[Part]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _ask_steps(self, parts: list[Part]) -> Iterator[tuple[int, dict[str, Any]]]:
         """Ask about both ends of all steps of parts; yields cases with bad ones."""
         found = []
         for part in parts:
@@ -341,7 +341,7 @@ class SlopeSearch:
         ends = np.cumsum(sizes)[:-1]
         for part, atoms, own in zip(parts, found, np.split(labels, ends), strict=True):
             own = own.reshape(int(part.state[0][1] - part.state[0][0]) + 2, -1)
-            bad = self._bad(own[:-1], own[1:])
+            bad = self._find_forbidden(own[:-1], own[1:])
             if bad.any():
                 case = one_case(atoms, int(np.argmax(bad)))
                 yield part.number, {**case, _END: case[_START] + 1}

@@ -12,7 +12,7 @@ from nomos.device import Array
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.shapes import Component, Listed, Polygon
 from nomos.verify.question.components import groups
-from nomos.verify.question.conditions import Violation, ordered_pairs
+from nomos.verify.question.conditions import Violation, pairs_in_order
 
 
 def not_against_terms(
@@ -22,8 +22,8 @@ def not_against_terms(
 
     def is_against(way: Violation) -> bool:
         return any(
-            _is_against(way, one, two, *_moves(regions, components, one, two))
-            for one, two in ordered_pairs(way, regions.calls)
+            _is_against(way, one, two, *_find_moves(regions, components, one, two))
+            for one, two in pairs_in_order(way, regions.calls)
         )
 
     return [way for way in ways if not is_against(way)]
@@ -39,7 +39,7 @@ def _is_against(way: Violation, one: int, two: int, rises: Array, falls: Array) 
     return not (falls[a] or rises[b])
 
 
-def _moves(
+def _find_moves(
     regions: Regions, components: tuple[Component, ...], one: int, two: int
 ) -> tuple[Array, Array]:
     """Return of each score whether a term may be more in call `two`, and less."""
@@ -49,7 +49,7 @@ def _moves(
         for name in {name for _, name in group.slots}:
             if group.slots.get((one, name)) == group.slots.get((two, name)):
                 continue
-            change = _change(regions, component, name, one, two)
+            change = _change_bounds(regions, component, name, one, two)
             if change is None:
                 return ~np.zeros_like(rises), ~np.zeros_like(falls)
             columns, most, least = change
@@ -59,7 +59,7 @@ def _moves(
     return rises, falls
 
 
-def _change(
+def _change_bounds(
     regions: Regions, component: Component, name: str, one: int, two: int
 ) -> tuple[list[int], Array, Array] | None:
     """Return by how much columns of a feature are more in call `two`: most and least."""

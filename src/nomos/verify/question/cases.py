@@ -33,14 +33,14 @@ class AskedCases:
             low = evaluate(draw.low, atoms, count)
             high = evaluate(draw.high, atoms, count)
             kept = low <= high
-            atoms, count = chosen(atoms, kept), int(kept.sum())
+            atoms, count = choose_cases(atoms, kept), int(kept.sum())
             atoms[draw.atom] = rng.integers(low[kept], high[kept], endpoint=True)
         for guard in self.question.guards:
             kept = holds(guard, atoms, count)
-            atoms, count = chosen(atoms, kept), int(kept.sum())
+            atoms, count = choose_cases(atoms, kept), int(kept.sum())
         return atoms
 
-    def allowed(self, atoms: Atoms, count: int) -> Array:
+    def find_allowed(self, atoms: Atoms, count: int) -> Array:
         """Return which cases are in the space, with draws in their bounds."""
         ok = np.ones(count, bool)
         for draw in self.question.draws:
@@ -50,14 +50,14 @@ class AskedCases:
             ok &= holds(guard, atoms, count)
         return ok
 
-    def broken(self, atoms: Atoms, count: int) -> Array:
+    def find_broken(self, atoms: Atoms, count: int) -> Array:
         """Return which cases break the property, asking the model."""
         if not count:
             return np.zeros(0, bool)
         rows = [self.rows(record, atoms, count) for record in self.question.calls]
         answers = self.ask(np.concatenate(rows))
         parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
-        return violated(self.question, parts, atoms)
+        return find_violated(self.question, parts, atoms)
 
     def rows(self, record: Record, atoms: Atoms, count: int) -> Array:
         """Return the rows of a record whose features are formulas over atoms."""
@@ -75,7 +75,7 @@ class AskedCases:
         atoms = {}
         for name in self.question.inputs:
             for feature, values in self.space.sample(rng, count).items():
-                atoms[f"{name}.{feature}"] = self._rounded(values)
+                atoms[f"{name}.{feature}"] = self._round_as_rows(values)
         return self.with_draws(atoms, count, rng)
 
     def from_rows(
@@ -91,12 +91,12 @@ class AskedCases:
             other = self.space.sample(rng, count)
             share = changes / len(self.space.ranges)
             for feature, one in self.space.ranges.items():
-                drawn, kept = self._rounded(other[feature]), one.read(rows)
+                drawn, kept = self._round_as_rows(other[feature]), one.read(rows)
                 changed = rng.random(count) < share
                 atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
         return self.with_draws(atoms, count, rng)
 
-    def _rounded(self, values: Array) -> Array:
+    def _round_as_rows(self, values: Array) -> Array:
         """Return numbers as rows hold them."""
         if values.dtype.kind != "f":
             return values
@@ -108,12 +108,12 @@ def size_of(atoms: Atoms) -> int:
     return len(next(iter(atoms.values())))
 
 
-def chosen(atoms: Values, index: Any) -> Atoms:
+def choose_cases(atoms: Values, index: Any) -> Atoms:
     """Return some of the cases."""
     return {name: values[index] for name, values in atoms.items()}
 
 
-def violated(question: Question, answers: Sequence[Array], atoms: Values) -> Array:
+def find_violated(question: Question, answers: Sequence[Array], atoms: Values) -> Array:
     """Return in which cases an ensures does not hold, given the model's answers."""
     values = {f"{ANSWER}{call}": np.asarray(a) for call, a in enumerate(answers)}
     count = len(answers[0])

@@ -16,12 +16,12 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.records import whole_limits
 from nomos.domain.schema import Category, OneHot
-from nomos.engine.space import numbered
+from nomos.engine.space import count_from
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
-from nomos.verify.question.cases import AskedCases, Atoms, chosen
-from nomos.verify.question.cuts import Cuts, cut_integers, cut_reals, direction
+from nomos.verify.question.cases import AskedCases, Atoms, choose_cases
+from nomos.verify.question.cuts import Cuts, direction, divide_integers, divide_reals
 from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
 from nomos.verify.question.symbolic import Draw, Question, Write, atoms
@@ -79,12 +79,12 @@ def groups(cases: AskedCases) -> list[AtomGroup]:
         joined = set[str]().union(*(members[atom] for atom in together))
         members |= dict.fromkeys(joined, joined)
     apart = {id(own): own for own in members.values()}.values()
-    found = [_group(question, own, slots, used) for own in apart]
-    constant = _group(question, set(), slots, used)
+    found = [_make_group(question, own, slots, used) for own in apart]
+    constant = _make_group(question, set(), slots, used)
     return [*found, constant] if constant.slots or constant.guards else found
 
 
-def _group(
+def _make_group(
     question: Question,
     own: set[str],
     slots: Mapping[Slot, core.Expr],
@@ -132,33 +132,35 @@ class _Builder:
         late = self._late_feature()
         for atom in self.group.features:
             if atom != late:
-                listed, count = self._range(atom).values(), len(self.counts)
-                self._expand(atom, np.full(count, len(listed)), np.tile(listed, count))
-        self._filter()
+                listed, count = self._add_range(atom).values(), len(self.counts)
+                self._expand_rows(
+                    atom, np.full(count, len(listed)), np.tile(listed, count)
+                )
+        self._filter_rows()
         for draw in self.group.draws:
             if late is not None and late in atoms(draw.low) | atoms(draw.high):
                 raise NotProvable("a real feature bounds a draw", draw.low.span)
-            self._draw(draw, last=late is None and draw is self.group.draws[-1])
-            self._filter()
+            self._add_draw(draw, last=late is None and draw is self.group.draws[-1])
+            self._filter_rows()
         if late is not None:
-            self._cut_feature(late)
+            self._divide_feature(late)
         assert not self.guards
         for write in self.group.writes:
             self._check_write(write, self.values)
-        values, counts = self._merged()
+        values, counts = self._merge_rows()
         slots = {
             slot: np.array(evaluate(formula, values, len(counts)))
             for slot, formula in self.group.slots.items()
         }
         return CaseTable(slots, values, counts)
 
-    def _range(self, atom: str) -> FeatureRange:
+    def _add_range(self, atom: str) -> FeatureRange:
         return self.cases.space.range_of(atom)
 
     def _late_feature(self) -> str | None:
         """Return the feature that has too many values to be listed, if there is one."""
-        reals = [a for a in self.group.features if self._range(a).is_real]
-        sizes = {a: self._range(a).count for a in self.group.features}
+        reals = [a for a in self.group.features if self._add_range(a).is_real]
+        sizes = {a: self._add_range(a).count for a in self.group.features}
         total = math.prod(sizes.values())
         if len(reals) > 1:
             raise NotProvable(
@@ -174,92 +176,94 @@ class _Builder:
             )
         return largest
 
-    def _expand(self, atom: str, lengths: Array, values: Array) -> None:
+    def _expand_rows(self, atom: str, lengths: Array, values: Array) -> None:
         """Combine each row with so many values of its own for an atom."""
         if lengths.sum() > LARGEST_TABLE:
             raise NotProvable(f"{atom} and what depends on it has too many values")
-        self._keep(np.repeat(np.arange(len(lengths)), lengths))
+        self._keep_rows(np.repeat(np.arange(len(lengths)), lengths))
         self.values[atom] = values
 
-    def _keep(self, index: Array) -> None:
-        self.values, self.counts = chosen(self.values, index), self.counts[index]
+    def _keep_rows(self, index: Array) -> None:
+        self.values, self.counts = choose_cases(self.values, index), self.counts[index]
 
-    def _filter(self) -> None:
+    def _filter_rows(self) -> None:
         for guard in list(self.guards):
             if atoms(guard) <= self.values.keys():
                 self.guards.remove(guard)
-                self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))
+                self._keep_rows(
+                    np.flatnonzero(holds(guard, self.values, len(self.counts)))
+                )
 
-    def _draw(self, draw: Draw, *, last: bool) -> None:
-        low, high = self._whole(draw.low), self._whole(draw.high)
-        self._keep(possible := np.flatnonzero(low <= high))
+    def _add_draw(self, draw: Draw, *, last: bool) -> None:
+        low, high = self._whole_numbers(draw.low), self._whole_numbers(draw.high)
+        self._keep_rows(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]
         if (high.astype(float) - low.astype(float) > 2**53).any():
             raise NotProvable("this draw has too many values", draw.low.span)
         lengths = high - low + 1
         if float(lengths.astype(float).sum()) <= LARGEST_TABLE:
-            self._expand(draw.atom, lengths, numbered(low, lengths))
+            self._expand_rows(draw.atom, lengths, count_from(low, lengths))
         elif last and self.keys is not None:
-            self._cut_integers(draw.atom, low, high)
+            self._divide_integers(draw.atom, low, high)
         else:
             raise NotProvable("this draw has too many values", draw.low.span)
 
-    def _whole(self, bound: core.Expr) -> Array:
+    def _whole_numbers(self, bound: core.Expr) -> Array:
         value = evaluate(bound, self.values, len(self.counts))
         if value.dtype.kind not in "ib":
             raise NotProvable("a bound of this draw is no whole number", bound.span)
         return value.astype(np.int64)
 
-    def _cut_feature(self, atom: str) -> None:
-        one, count = self._range(atom), len(self.counts)
+    def _divide_feature(self, atom: str) -> None:
+        one, count = self._add_range(atom), len(self.counts)
         if self.keys is None:
             raise NotProvable(f"`{atom}` has too many values to be listed")
         if not one.is_real:
             low, high = (np.full(count, int(v), np.int64) for v in (one.low, one.high))
-            self._cut_integers(atom, low, high)
+            self._divide_integers(atom, low, high)
             return
         ends = np.array([one.low, one.high], self.cases.dtype)
-        index, values = cut_reals(ends, self.values, count, self._cuts(atom))
-        self._keep(index)
+        index, values = divide_reals(ends, self.values, count, self._range_cuts(atom))
+        self._keep_rows(index)
         self.values[atom] = values
-        self._filter()
+        self._filter_rows()
 
-    def _cut_integers(self, atom: str, low: Array, high: Array) -> None:
+    def _divide_integers(self, atom: str, low: Array, high: Array) -> None:
         """Take one of the numbers between which nothing changes, for all of them."""
-        cuts = self._cuts(atom)
+        cuts = self._range_cuts(atom)
         step = max(1, _CHUNK // max(1, cuts.size))
         parts = []
         before, counts, guards = self.values, self.counts, list(self.guards)
         for start in range(0, max(1, len(counts)), step):
             some = slice(start, start + step)
-            own = chosen(before, some)
-            index, values, lengths = cut_integers(low[some], high[some], own, cuts)
+            own = choose_cases(before, some)
+            index, values, lengths = divide_integers(low[some], high[some], own, cuts)
             self.values = {
-                **chosen(own, index),
+                **choose_cases(own, index),
                 atom: values,
                 _LAST: values + lengths - 1,
             }
             self.counts = _product(counts[some][index], lengths)
             self.guards = list(guards)
-            self._filter()
+            self._filter_rows()
             lasts = self.values.pop(_LAST)
             for write in self.group.writes:
                 if direction(write.value, atom):  # what lies between the ends fits, too
                     self._check_write(write, self.values)
                     self._check_write(write, {**self.values, atom: lasts})
-            parts.append(self._merged())
+            parts.append(self._merge_rows())
         self.values = {
             name: np.concatenate([part[0][name] for part in parts])
             for name in (*before, atom)
         }
         self.counts = np.concatenate([part[1] for part in parts])
 
-    def _cuts(self, atom: str) -> Cuts:
+    def _range_cuts(self, atom: str) -> Cuts:
         assert self.keys is not None
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
         return Cuts(atom, slots, [*self.guards], self.keys)
 
-    def _merged(self) -> tuple[Atoms, Array]:
+    def _merge_rows(self) -> tuple[Atoms, Array]:
         """Keep one row of those that no key tells apart, with all their cases."""
         values, counts = self.values, self.counts
         if self.keys is None or not len(counts):
@@ -275,7 +279,7 @@ class _Builder:
         exact = counts.astype(object) if counts.astype(float).sum() > 2**62 else counts
         sums = np.zeros(len(first), exact.dtype)
         np.add.at(sums, inverse.reshape(-1), exact)
-        return chosen(values, first), sums
+        return choose_cases(values, first), sums
 
     def _check_write(self, write: Write, at: Atoms) -> None:
         """Refuse a value that a row would hold otherwise, or not at all."""

@@ -14,7 +14,7 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.model import Structure
-from nomos.verify.question.cases import violated
+from nomos.verify.question.cases import find_violated
 from nomos.verify.question.formulas import SIDES, linear, ways
 from nomos.verify.question.symbolic import ANSWER, Question, difference
 
@@ -53,7 +53,7 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         return [
             Violation(tuple(conditions))
             for formula in question.ensures
-            for conditions in ways(formula, False, partial(_compared, calls))
+            for conditions in ways(formula, False, partial(_compare_answers, calls))
         ]
     labels = model.labels
     if len(labels) ** calls > _MOST_COMBINATIONS:
@@ -61,12 +61,14 @@ def violations(question: Question, model: Structure) -> list[Violation]:
             f"{calls} calls with {len(labels)} labels have too many combinations"
         )
     places = np.array(list(itertools.product(range(len(labels)), repeat=calls)))
-    bad = violated(question, list(labels[places.T]), {})
-    return [_labelled(tuple(chosen), model) for chosen in places[bad].tolist()]
+    bad = find_violated(question, list(labels[places.T]), {})
+    return [
+        _violations_of_labels(tuple(chosen), model) for chosen in places[bad].tolist()
+    ]
 
 
-def _labelled(labels: tuple[int, ...], model: Structure) -> Violation:
-    space = partial(_space, len(labels), model.outputs)
+def _violations_of_labels(labels: tuple[int, ...], model: Structure) -> Violation:
+    space = partial(_half_space, len(labels), model.outputs)
     is_sign = model.decision == "sign"
     conditions, implied = [], []
     for call, label in enumerate(labels):
@@ -86,14 +88,18 @@ def _labelled(labels: tuple[int, ...], model: Structure) -> Violation:
     return Violation(tuple(conditions), tuple(implied), labels)
 
 
-def _space(calls: int, scores: int, weights: dict[tuple[int, int], int]) -> HalfSpace:
+def _half_space(
+    calls: int, scores: int, weights: dict[tuple[int, int], int]
+) -> HalfSpace:
     array = np.zeros((calls, scores))
     for place, weight in weights.items():
         array[place] = weight
     return HalfSpace(array)
 
 
-def _compared(calls: int, expr: core.Compare, relation: str) -> list[list[HalfSpace]]:
+def _compare_answers(
+    calls: int, expr: core.Compare, relation: str
+) -> list[list[HalfSpace]]:
     """Return in which half-spaces of answers a comparison comes out so."""
     weights, constant = linear(difference(expr))
     column = np.array([[weights.get(f"{ANSWER}{call}", 0.0)] for call in range(calls)])
@@ -148,7 +154,7 @@ class Objectives:
         return sure
 
 
-def ordered_pairs(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
+def pairs_in_order(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
     """Yield pairs of calls whose answers a violation puts in order."""
     if way.labels is not None:
         for one, two in itertools.permutations(range(calls), 2):

@@ -12,7 +12,7 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
-from nomos.verify.question.cases import chosen
+from nomos.verify.question.cases import choose_cases
 from nomos.verify.question.formulas import evaluate
 from nomos.verify.question.symbolic import atoms, difference
 
@@ -35,20 +35,20 @@ class Cuts:
     def comparisons(self) -> Iterator[core.Compare]:
         """Yield the comparisons on which the guards depend."""
         for guard in self.guards:
-            for node in _tests(guard):
+            for node in _list_tests(guard):
                 if self.atom in atoms(node):
                     yield node
 
 
-def _tests(expr: core.Expr) -> Iterator[core.Compare]:
+def _list_tests(expr: core.Expr) -> Iterator[core.Compare]:
     match expr:
         case core.Compare():
             yield expr
         case core.Not(operand=operand):
-            yield from _tests(operand)
+            yield from _list_tests(operand)
         case core.Logic(left=left, right=right):
-            yield from _tests(left)
-            yield from _tests(right)
+            yield from _list_tests(left)
+            yield from _list_tests(right)
         case _:
             raise NotProvable("this condition is no comparison", expr.span)
 
@@ -77,7 +77,7 @@ def direction(expr: core.Expr, atom: str) -> int:
     raise NotProvable(f"how this changes with {atom} is not plain", expr.span)
 
 
-def cut_integers(
+def divide_integers(
     low: Array, high: Array, values: Mapping[str, Array], cuts: Cuts
 ) -> tuple[Array, Array, Array]:
     """Cut each row's range; returns rows, the first number of each part, and lengths."""
@@ -85,7 +85,7 @@ def cut_integers(
     at_low = {**values, cuts.atom: low}
     edges = [low[:, None]]
     for name, formula in cuts.slots:
-        slope, base = _affine(formula, at_low, cuts.atom, low, count)
+        slope, base = _find_affine(formula, at_low, cuts.atom, low, count)
         starts = cuts.keys.starts(name)
         if slope and not cuts.keys.rises(name):
             raise NotProvable(f"`{name}` has too many values to be listed")
@@ -94,7 +94,7 @@ def cut_integers(
         elif slope < 0:
             edges.append(base[:, None] - starts + 1)
     for test in cuts.comparisons():
-        slope, base = _affine(difference(test), at_low, cuts.atom, low, count)
+        slope, base = _find_affine(difference(test), at_low, cuts.atom, low, count)
         if slope:
             zero = np.floor(-base * slope).astype(np.int64)[:, None]
             edges += [zero, zero + 1]
@@ -106,7 +106,7 @@ def cut_integers(
     return rows, bounds[rows, columns], lengths[rows, columns]
 
 
-def _affine(
+def _find_affine(
     formula: core.Expr, at_low: Mapping[str, Array], atom: str, low: Array, count: int
 ) -> tuple[int, Array]:
     """Return the slope of a formula (0, 1 or -1), and its value where the atom is 0."""
@@ -120,7 +120,7 @@ def _affine(
     return slope, here - slope * low
 
 
-def cut_reals(
+def divide_reals(
     ends: Array, values: Mapping[str, Array], count: int, cuts: Cuts
 ) -> tuple[Array, Array]:
     """Halve ranges of floats until nothing changes in them; returns rows and numbers."""
@@ -134,14 +134,14 @@ def cut_reals(
     for test in cuts.comparisons():
         direction(difference(test), cuts.atom)
     rows = np.arange(count)
-    firsts, lasts = (np.repeat(place, count) for place in _place(ends))
+    firsts, lasts = (np.repeat(place, count) for place in _order_float(ends))
     done: list[tuple[Array, Array]] = []
     while len(rows):
-        own = chosen(values, rows)
-        ends_of = (_float(places, dtype) for places in (firsts, lasts))
-        sides = [_signs(cuts, own, at, len(rows)) for at in ends_of]
+        own = choose_cases(values, rows)
+        ends_of = (_float_at(places, dtype) for places in (firsts, lasts))
+        sides = [_list_signs(cuts, own, at, len(rows)) for at in ends_of]
         alike = (sides[0] == sides[1]).all(axis=1)
-        done.append((rows[alike], _float(firsts[alike], dtype)))
+        done.append((rows[alike], _float_at(firsts[alike], dtype)))
         rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         rows = np.concatenate([rows, rows])
@@ -150,7 +150,7 @@ def cut_reals(
     return np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done])
 
 
-def _signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array:
+def _list_signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array:
     """Return all that may change with the atom, each of which rises or falls with it."""
     values = {**own, cuts.atom: at.astype(np.float64)}
     found = [np.zeros((count, 1), np.int64)]
@@ -163,19 +163,19 @@ def _signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array
     return np.concatenate(found, axis=1)
 
 
-def _place(numbers: Array) -> Array:
+def _order_float(numbers: Array) -> Array:
     """Return whole numbers in the order of floats."""
     bits: Array = numbers.view(f"i{numbers.itemsize}")
-    return _turned(bits).astype(np.int64)
+    return _turn_negatives(bits).astype(np.int64)
 
 
-def _float(places: Array, dtype: np.dtype[Any]) -> Array:
+def _float_at(places: Array, dtype: np.dtype[Any]) -> Array:
     """Return the floats at places that `_place` gave."""
     bits = places.astype(f"i{dtype.itemsize}")
-    return _turned(bits).view(dtype)
+    return _turn_negatives(bits).view(dtype)
 
 
-def _turned(bits: Array) -> Array:
+def _turn_negatives(bits: Array) -> Array:
     """Turn the order of negative numbers around: floats have their sign in a bit."""
     least = np.iinfo(bits.dtype).min
     return np.where(bits < 0, least - bits, bits).astype(bits.dtype)

@@ -33,7 +33,7 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 def evaluate(expr: core.Expr, values: Values, count: int) -> Array:
     """Return the value of a formula for each of `count` cases."""
-    return np.broadcast_to(_evaluate(expr, values, count), (count,))
+    return np.broadcast_to(_evaluate_node(expr, values, count), (count,))
 
 
 def holds(expr: core.Expr, values: Values, count: int) -> Array:
@@ -46,7 +46,7 @@ def holds(expr: core.Expr, values: Values, count: int) -> Array:
     return truth
 
 
-def _evaluate(expr: core.Expr, values: Values, count: int) -> Array:
+def _evaluate_node(expr: core.Expr, values: Values, count: int) -> Array:
     match expr:
         case core.Constant(value=value):
             if value is None:
@@ -57,21 +57,21 @@ def _evaluate(expr: core.Expr, values: Values, count: int) -> Array:
         case core.Not(operand=operand):
             return ~holds(operand, values, count)
         case core.Negate(operand=operand):
-            return -_numbers(operand, values, count)
+            return -_to_numbers(operand, values, count)
         case core.Arithmetic():
-            return _arithmetic(expr, values, count)
+            return _evaluate_arithmetic(expr, values, count)
         case core.Compare():
-            return _compare(expr, values, count)
+            return _evaluate_comparison(expr, values, count)
         case core.Logic():
-            return _logic(expr, values, count)
+            return _evaluate_logic(expr, values, count)
         case core.Conditional():
-            return _conditional(expr, values, count)
+            return _evaluate_conditional(expr, values, count)
         case _:
             raise AssertionError(f"a formula has no {type(expr).__name__}")
 
 
-def _numbers(expr: core.Expr, values: Values, count: int) -> Array:
-    value = _evaluate(expr, values, count)
+def _to_numbers(expr: core.Expr, values: Values, count: int) -> Array:
+    value = _evaluate_node(expr, values, count)
     if value.dtype.kind == "b":
         return value.astype(np.int64)
     if value.dtype.kind not in "if":
@@ -79,9 +79,9 @@ def _numbers(expr: core.Expr, values: Values, count: int) -> Array:
     return value
 
 
-def _arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
-    left = _numbers(expr.left, values, count)
-    right = _numbers(expr.right, values, count)
+def _evaluate_arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
+    left = _to_numbers(expr.left, values, count)
+    right = _to_numbers(expr.right, values, count)
     if expr.operator in "/%" and (right == 0).any():
         raise NotProvable("the divisor can be 0, which is an error", expr.span)
     with np.errstate(all="ignore"):
@@ -93,9 +93,9 @@ def _arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
     return result
 
 
-def _compare(expr: core.Compare, values: Values, count: int) -> Array:
-    left = _evaluate(expr.left, values, count)
-    right = _evaluate(expr.right, values, count)
+def _evaluate_comparison(expr: core.Compare, values: Values, count: int) -> Array:
+    left = _evaluate_node(expr.left, values, count)
+    right = _evaluate_node(expr.right, values, count)
     if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         raise NotProvable("a name is compared with a number", expr.span)
     result = np.asarray(COMPARE[expr.operator](left, right))
@@ -105,7 +105,7 @@ def _compare(expr: core.Compare, values: Values, count: int) -> Array:
     return result
 
 
-def _conditional(expr: core.Conditional, values: Values, count: int) -> Array:
+def _evaluate_conditional(expr: core.Conditional, values: Values, count: int) -> Array:
     """Evaluate each branch only on the cases that take it."""
     test = holds(expr.test, values, count)
     parts = []
@@ -122,7 +122,7 @@ def _conditional(expr: core.Conditional, values: Values, count: int) -> Array:
     return result
 
 
-def _logic(expr: core.Logic, values: Values, count: int) -> Array:
+def _evaluate_logic(expr: core.Logic, values: Values, count: int) -> Array:
     """Evaluate the right side only on the cases in which it decides."""
     left = holds(expr.left, values, count)
     result = ~left if expr.operator == "==>" else left.copy()
@@ -141,10 +141,10 @@ def linear(expr: core.Expr) -> Sum:
         case core.Variable(name=name):
             return {name: 1.0}, 0.0
         case core.Negate(operand=operand):
-            return _scaled(linear(operand), -1.0)
+            return _scale_sum(linear(operand), -1.0)
         case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
             (weights, constant), more = linear(left), linear(right)
-            added, other = _scaled(more, 1.0 if sign == "+" else -1.0)
+            added, other = _scale_sum(more, 1.0 if sign == "+" else -1.0)
             for name, weight in added.items():
                 weights[name] = weights.get(name, 0.0) + weight
             return weights, constant + other
@@ -153,13 +153,13 @@ def linear(expr: core.Expr) -> Sum:
             if sign == "*" and not one[0]:
                 one, two = two, one
             if not two[0] and (sign == "*" or two[1] != 0):
-                return _scaled(one, two[1] if sign == "*" else 1 / two[1])
+                return _scale_sum(one, two[1] if sign == "*" else 1 / two[1])
         case _:
             pass
     raise NotProvable("this is calculated in a way that is no sum", expr.span)
 
 
-def _scaled(given: Sum, factor: float) -> Sum:
+def _scale_sum(given: Sum, factor: float) -> Sum:
     weights, constant = given
     return {name: factor * own for name, own in weights.items()}, factor * constant
 

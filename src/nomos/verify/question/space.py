@@ -76,7 +76,7 @@ class FeatureRange:
             if values.size:
                 self.check_held(values.min(), values.max(), dtype)
             return values[:, None].astype(float).astype(dtype)
-        levels, order = _sorted(tuple(self.feature.levels))
+        levels, order = _sort_levels(tuple(self.feature.levels))
         codes = order[np.searchsorted(levels, values)]
         if isinstance(self.feature, Category):
             return codes[:, None].astype(dtype)
@@ -100,7 +100,7 @@ class FeatureRange:
 
 
 @cache
-def _sorted(levels: tuple[str, ...]) -> tuple[Array, Array]:
+def _sort_levels(levels: tuple[str, ...]) -> tuple[Array, Array]:
     """Return levels in order, and the place of each in the schema."""
     order = np.argsort(levels)
     return np.array(levels)[order], order
@@ -203,11 +203,11 @@ def within(space: Space, text: str) -> Space:
             raise NomosError(f"--within: {part!r} is not FEATURE=RANGE of {known}")
         if name in changes:
             raise NomosError(f"--within: `{name}` is there twice")
-        changes[name] = _within(space.ranges[name], wanted)
+        changes[name] = _restrict_feature(space.ranges[name], wanted)
     return space.restricted(changes)
 
 
-def _within(one: FeatureRange, wanted: str) -> FeatureRange:
+def _restrict_feature(one: FeatureRange, wanted: str) -> FeatureRange:
     name = one.feature.name
     if one.names is not None:
         chosen = tuple(dict.fromkeys(wanted.split("|")))
@@ -222,10 +222,10 @@ def _within(one: FeatureRange, wanted: str) -> FeatureRange:
             raise ValueError
     except ValueError:
         raise NomosError(f"--within: {wanted!r} is no range LOW..HIGH") from None
-    return _part(one, first, last)
+    return _intersect_ranges(one, first, last)
 
 
-def _part(one: FeatureRange, low: float, high: float) -> FeatureRange:
+def _intersect_ranges(one: FeatureRange, low: float, high: float) -> FeatureRange:
     """Return the common part of a range and another."""
     low, high = max(low, one.low), min(high, one.high)
     if not isinstance(one.feature, Real):
@@ -247,5 +247,5 @@ def around(space: Space, row: Array, radius: Mapping[str, float]) -> Space:
         if one.names is not None:
             changes[name] = replace(one, names=(str(value),))
         else:
-            changes[name] = _part(one, value - distance, value + distance)
+            changes[name] = _intersect_ranges(one, value - distance, value + distance)
     return space.restricted(changes)

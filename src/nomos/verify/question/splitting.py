@@ -19,7 +19,7 @@ from nomos.verify.question.symbolic import asks_answer, atoms
 _MOST_PARTS = 64
 
 
-def split(cases: AskedCases) -> list[AskedCases]:
+def divide_question(cases: AskedCases) -> list[AskedCases]:
     """Return questions that together ask the same; each has ensures of answers alone.
 
     What an ensures says of inputs and draws becomes a guard: one question for each of
@@ -29,7 +29,7 @@ def split(cases: AskedCases) -> list[AskedCases]:
     parts: list[core.Expr] = []
     for formula in question.ensures:
         parts += [part for part in _input_parts(formula) if part not in parts]
-    choices = [_values(part, cases) for part in parts]
+    choices = [_list_values(part, cases) for part in parts]
     if np.prod([float(len(c)) for c in choices]) > _MOST_PARTS:
         raise NotProvable(
             "the ensures compare answers with too many values of inputs and draws",
@@ -38,8 +38,8 @@ def split(cases: AskedCases) -> list[AskedCases]:
     found = []
     for values in itertools.product(*choices):
         known = list(zip(parts, values, strict=True))
-        guards = [_equals(part, value) for part, value in known]
-        ensures = tuple(_replaced(formula, known) for formula in question.ensures)
+        guards = [_fix_value(part, value) for part, value in known]
+        ensures = tuple(_replace_parts(formula, known) for formula in question.ensures)
         own = replace(question, guards=(*question.guards, *guards), ensures=ensures)
         found.append(replace(cases, question=own))
     return found
@@ -58,7 +58,7 @@ def _is_truth(expr: core.Expr) -> bool:
     return isinstance(expr, core.Compare | core.Logic | core.Not)
 
 
-def _values(part: core.Expr, cases: AskedCases) -> list[Any]:
+def _list_values(part: core.Expr, cases: AskedCases) -> list[Any]:
     if _is_truth(part):
         return [True, False]
     used = atoms(part)
@@ -69,20 +69,20 @@ def _values(part: core.Expr, cases: AskedCases) -> list[Any]:
     raise NotProvable("this depends on several features at once", part.span)
 
 
-def _equals(part: core.Expr, value: Any) -> core.Expr:
+def _fix_value(part: core.Expr, value: Any) -> core.Expr:
     if _is_truth(part):
         return part if value else core.Not(part, span=part.span)
     constant = core.Constant(value, span=part.span)
     return core.Compare("==", part, constant, span=part.span)
 
 
-def _replaced(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
+def _replace_parts(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.Expr:
     """Return a formula with its known parts as constants."""
     for part, value in known:
         if expr == part:
             return core.Constant(value, span=expr.span)
     inner: dict[str, Any] = {
-        name: _replaced(getattr(expr, name), known)
+        name: _replace_parts(getattr(expr, name), known)
         for name in ("operand", "left", "right", "test", "yes", "no")
         if hasattr(expr, name)
     }

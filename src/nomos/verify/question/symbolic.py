@@ -77,7 +77,7 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
         raise NotProvable(
             "the block is more than assignments of calls: a proof needs to know "
             "beforehand what the model is asked",
-            _block(spec),
+            _find_block(spec),
         )
     run = _Run(spec, schema, models)
     for let in spec.variables:
@@ -87,7 +87,7 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
         run.scope[let.name] = run.value(let.value)
     ensures = [run.formula(condition.test) for condition in spec.ensures]
     if not run.calls:
-        raise NotProvable("the block does not ask the model", _block(spec))
+        raise NotProvable("the block does not ask the model", _find_block(spec))
     return Question(
         spec=spec,
         inputs=spec.inputs,
@@ -100,7 +100,7 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
     )
 
 
-def _block(spec: core.Spec) -> Span | None:
+def _find_block(spec: core.Spec) -> Span | None:
     if not spec.code.statements:
         return None
     line = spec.code.statements[0].lineno
@@ -123,7 +123,9 @@ class _Run:
         self.calls: list[Record] = []
         self.lazy = 0  # how many right sides of logic surround what is evaluated
         self.scope: dict[str, Symbol] = {
-            name: {f.name: _atom(f"{name}.{f.name}", f.type) for f in schema.features}
+            name: {
+                f.name: _make_atom(f"{name}.{f.name}", f.type) for f in schema.features
+            }
             for name in spec.inputs
         }
 
@@ -139,29 +141,29 @@ class _Run:
             case core.Variable(name=name):
                 return self.scope[name]
             case core.GetFeature(record=record, key=key):
-                return self._record(record)[self._feature(key)]
+                return self._run_record(record)[self._feature_name(key)]
             case core.SetFeature():
                 return self._set_feature(expr)
             case core.Label():
                 raise NotProvable("only rows of the data have labels", expr.span)
             case core.RandInt():
-                return self._draw(expr)
+                return self._draw_symbol(expr)
             case core.RandReal():
                 remedy = "draw whole numbers, such as `randInt(1, 100) / 100`"
                 raise NotProvable(
                     f"`randReal` has too many values: {remedy}", expr.span
                 )
             case core.Conditional():
-                return self._conditional(expr)
+                return self._run_conditional(expr)
             case core.Index():
-                return self._item(expr)
+                return self._run_item(expr)
             case core.Quantifier():
-                return self._quantifier(expr)
+                return self._write_out(expr)
             case core.Apply(parameters=names, arguments=arguments, body=body):
                 given = zip(names, map(self.value, arguments), strict=True)
-                return self._within(dict(given), body)
+                return self._bind_names(dict(given), body)
             case core.Call():
-                return self._call(expr)
+                return self._run_call(expr)
             case core.Not() | core.Negate():
                 return replace(expr, operand=self.formula(expr.operand))
             case core.Arithmetic() | core.Compare():
@@ -176,7 +178,7 @@ class _Run:
             case _:
                 assert_never(expr)
 
-    def _within(self, names: Mapping[str, Symbol], body: core.Expr) -> Symbol:
+    def _bind_names(self, names: Mapping[str, Symbol], body: core.Expr) -> Symbol:
         """Return what a body stands for, in which more names have values."""
         outside = self.scope
         self.scope = outside | dict(names)
@@ -184,7 +186,7 @@ class _Run:
         self.scope = outside
         return value
 
-    def _conditional(self, expr: core.Conditional) -> Symbol:
+    def _run_conditional(self, expr: core.Conditional) -> Symbol:
         test = self.formula(expr.test)
         self.lazy += 1
         yes, no = self.value(expr.yes), self.value(expr.no)
@@ -202,7 +204,7 @@ class _Run:
             for name in yes
         }
 
-    def _item(self, expr: core.Index) -> Symbol:
+    def _run_item(self, expr: core.Index) -> Symbol:
         place = self.formula(expr.index)
         if isinstance(expr.items, core.Variable) and isinstance(place, core.Constant):
             item = f"{expr.items.name}[{place.value}]"
@@ -210,14 +212,14 @@ class _Run:
                 return self.scope[item]
         raise NotProvable("which item of a list is meant differs by case", expr.span)
 
-    def _quantifier(self, expr: core.Quantifier) -> core.Expr:
+    def _write_out(self, expr: core.Quantifier) -> core.Expr:
         """Return a quantifier written out: one part for each choice of its indices."""
         parts: list[core.Expr] = []
         for chosen in combinations(range(expr.size), len(expr.indices)):
             places = [core.Constant(number, span=expr.span) for number in chosen]
             self.lazy += bool(parts)
             given = dict(zip(expr.indices, places, strict=True))
-            one = self._within(given, expr.body)
+            one = self._bind_names(given, expr.body)
             self.lazy -= bool(parts)
             parts.append(_no_record(one, expr))
         span = expr.span
@@ -234,37 +236,37 @@ class _Run:
             lambda a, b: core.Arithmetic("+", a, b, span=span), parts or [zero]
         )
 
-    def _record(self, expr: core.Expr) -> Record:
+    def _run_record(self, expr: core.Expr) -> Record:
         value = self.value(expr)
         if not isinstance(value, Mapping):
             raise NotProvable("this is no record of the schema", expr.span)
         return value
 
-    def _feature(self, key: core.Expr) -> str:
+    def _feature_name(self, key: core.Expr) -> str:
         known = self.formula(key)
         if not isinstance(known, core.Constant):
             raise NotProvable("which feature is meant differs by case", key.span)
         return self.schema.place(known.value)[0].name
 
     def _set_feature(self, expr: core.SetFeature) -> Record:
-        record, name = self._record(expr.record), self._feature(expr.key)
+        record, name = self._run_record(expr.record), self._feature_name(expr.key)
         value = self.formula(expr.value)
         if asks_answer(value):
             raise NotProvable("an answer of the model goes into a record", expr.span)
         self.writes.append(Write(name, value))
         return {**record, name: value}
 
-    def _draw(self, expr: core.RandInt) -> core.Expr:
+    def _draw_symbol(self, expr: core.RandInt) -> core.Expr:
         if self.lazy:
             raise NotProvable("whether this is drawn differs by case", expr.span)
         low, high = self.formula(expr.low), self.formula(expr.high)
         if asks_answer(low, high):
             raise NotProvable("an answer of the model bounds a draw", expr.span)
-        atom = _atom(f"randInt#{len(self.draws)}", Type.INT, expr.span)
+        atom = _make_atom(f"randInt#{len(self.draws)}", Type.INT, expr.span)
         self.draws.append(Draw(atom.name, low, high))
         return atom
 
-    def _call(self, expr: core.Call) -> core.Expr:
+    def _run_call(self, expr: core.Call) -> core.Expr:
         if expr.draws or expr.function not in self.models:
             name = expr.function
             declares = (
@@ -280,11 +282,11 @@ class _Run:
         if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
         self.function = expr.function
-        record = self._record(expr.arguments[0])
+        record = self._run_record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)
         place = self.calls.index(record)
-        return _atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
+        return _make_atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
 
 
 def _no_record(value: Symbol, expr: core.Expr) -> core.Expr:
@@ -293,5 +295,5 @@ def _no_record(value: Symbol, expr: core.Expr) -> core.Expr:
     return value
 
 
-def _atom(name: str, kind: Type, span: Span | None = None) -> core.Variable:
+def _make_atom(name: str, kind: Type, span: Span | None = None) -> core.Variable:
     return core.Variable(name, span=span or Span(0, 0), type=kind)

@@ -12,19 +12,18 @@ from nomos.domain.meter import CallsSpent, current_lease
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import group_bugs, tell_apart
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Result
-from nomos.runner.campaigns.explained.rechecking import recheck
 from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
     Sampling,
-    listed_part,
     most_sampled,
     random_parts,
+    sample_listed,
 )
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
@@ -48,11 +47,10 @@ class Request:
     sample: Sample
     groups: bool
     shrink: bool
-    compares: bool = True  # whether cases without a violation must come back alone
 
 
-# Groups, smaller cases by the ids of bugs, and what is wrong with cases that passed.
-Explained = tuple[Analysis, Mapping[str, Shrunk], str]
+# Groups, and smaller cases by the ids of bugs.
+Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -63,9 +61,6 @@ def request_of(result: Result, sample: Sample, options: Options) -> Request | No
     """
     groups = options.groups and not options.until_bug
     groups, shrink = groups and result.scope != "generated", options.shrink
-    if result.verdict in ("holds", "none-found") and options.recheck:
-        compares = not options.accept_unstable and not options.placement.is_rounded
-        return Request(replace(result, live=None), sample, False, False, compares)
     bugs = with_values(result.bugs)
     is_wanted = bugs and (groups or shrink)
     if not is_wanted or result.verdict != "violated" or result.problem:
@@ -79,13 +74,13 @@ def _has_all_violations(result: Result) -> bool:
     return result.is_complete and len(result.bugs) == result.counts.unique_bugs
 
 
-def explained(result: Result, found: Explained | None) -> Result:
+def add_explanation(result: Result, found: Explained | None) -> Result:
     """Return a result with its groups, and bugs with their smaller cases."""
     if found is None:
         return result
-    analysis, shrunk, problem = found
-    if problem:
-        return replace(result, verdict="failed", problem=problem)
+    analysis, shrunk = found
+    if result.analysis is not None:
+        analysis = replace(analysis, flakiness=result.analysis.flakiness)
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.changed(
         lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
@@ -97,34 +92,31 @@ def explain(prepared: Prepared, request: Request) -> Explained:
     """BugGroup bugs, find rules, and make the bugs that are shown smaller."""
     engine = prepared.engine
     analysis = Analysis()
-    if request.result.verdict != "violated":
-        analysis, problem = recheck(engine, request.result, request.compares)
-        return analysis, {}, problem
     if request.groups:
         with suppress(CallsSpent):  # then without groups
-            analysis = _grouped(engine, request)
+            analysis = _group_bugs(engine, request)
     if not request.shrink:
-        return analysis, {}, ""
+        return analysis, {}
     shrinker = Shrinker(engine)
     with current_lease().during_phase("shrinking"):
         shrunk = _shrink(shrinker, request.result, analysis.groups)
     calls = analysis.model_calls + shrinker.calls
-    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk, ""
+    return replace(analysis, tried=shrinker.tried, model_calls=calls), shrunk
 
 
-def _grouped(engine: Engine, request: Request) -> Analysis:
+def _group_bugs(engine: Engine, request: Request) -> Analysis:
     """Put bugs into groups by contrast with a sample of all judged cases."""
     result, sample, spec = request.result, request.sample, engine.program.spec
     counts, bugs = result.counts, with_values(result.bugs)
     sampling = Sampling(engine, by_outputs=tell_apart(bugs), k=counts.k)
-    most, described = most_sampled(engine), _described(engine, bugs)
+    most, described = most_sampled(engine), _describe_bugs(engine, bugs)
     calls = 0
     if described and result.search == "exhaustive":
         known = None
         # Otherwise a block may discard cases, so that others were not judged.
         if _has_all_violations(result) and spec.code.straight is not None:
             known = {bug.choices: bug.mask for bug in result.bugs}
-        part, calls = listed_part(engine, known, min(SIZE, most))
+        part, calls = sample_listed(engine, known, min(SIZE, most))
         sampling.take(part)
     elif described:
         stream = Stream(result.seed, result.name)
@@ -139,9 +131,9 @@ def _grouped(engine: Engine, request: Request) -> Analysis:
     )
 
 
-def _described(engine: Engine, bugs: Sequence[Bug]) -> Raw:
+def _describe_bugs(engine: Engine, bugs: Sequence[Bug]) -> Raw:
     """Return the features of bugs; none where some cannot be had in a batch."""
-    cases = ListedCases(*padded([bug.choices for bug in bugs]))
+    cases = ListedCases(*pad_choices([bug.choices for bug in bugs]))
     rows, _, values = engine.values(cases)
     if len(rows) < len(bugs):
         return {}

@@ -13,21 +13,21 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.alone import Verdict
 from nomos.engine.judged import Judged
-from nomos.engine.vectorized.distinct import STEP, mixed_words
+from nomos.engine.vectorized.distinct import STEP, mix_words
 
 SIZE = 20_000
 
 
-def mixed(numbers: Array) -> Array:
+def mix_numbers(numbers: Array) -> Array:
     """Return numbers that look random, one for each number (SplitMix64's mixer)."""
-    return mixed_words(numbers.astype(np.uint64) * STEP)
+    return mix_words(numbers.astype(np.uint64) * STEP)
 
 
-def chosen_rows(choices: Array, lengths: Array, most: int) -> Array:
+def choose_rows(choices: Array, lengths: Array, most: int) -> Array:
     """Return some of the cases with these choices, whatever order they come in."""
-    marks = mixed(lengths)
+    marks = mix_numbers(lengths)
     for column in choices.T:
-        marks = mixed(marks ^ column.astype(np.uint64))
+        marks = mix_numbers(marks ^ column.astype(np.uint64))
     return np.asarray(np.sort(np.argsort(marks, kind="stable")[:most]))
 
 

@@ -16,11 +16,11 @@ from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
-from nomos.engine.vectorized.chunk import padded
+from nomos.engine.vectorized.chunk import pad_choices
 from nomos.groups.features import Raw, ask_answers, join_features, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
-from nomos.runner.campaigns.explained.sample import chosen_rows, mixed
+from nomos.runner.campaigns.explained.sample import choose_rows, mix_numbers
 
 _CHUNK = 8192  # cases
 _MOST_BYTES = 2**26  # of records whose features are looked at
@@ -53,7 +53,7 @@ def random_parts(
             yield SampledPart(drawn, cases[here] - first, failed[here])
 
 
-def listed_part(
+def sample_listed(
     engine: Engine, known: dict[tuple[int, ...], int] | None, most: int
 ) -> tuple[SampledPart, int]:
     """Return a sample of all cases there are, and how many calls that took.
@@ -61,10 +61,10 @@ def listed_part(
     `known` are all violations, by their choices; None where these cases must be judged.
     """
     parts = list(engine.listed())
-    choices, lengths = padded([row for part in parts for row in part.tolist()])
+    choices, lengths = pad_choices([row for part in parts for row in part.tolist()])
     if known is None:
         most = min(most, _MOST_JUDGED)
-    chosen = chosen_rows(choices, lengths, most)
+    chosen = choose_rows(choices, lengths, most)
     choices, lengths = choices[chosen], lengths[chosen]
     cases = ListedCases(choices, lengths)
     failed = np.zeros(len(chosen), dtype=np.int64)
@@ -136,7 +136,7 @@ class Sampling:
         self.calls += asked
         # By inputs: a rule that only knows single ones by heart must not hold up.
         places = np.concatenate(self.places)
-        held_out = mixed(places) & np.uint64(1) == 1
+        held_out = mix_numbers(places) & np.uint64(1) == 1
         return Sampled(self.raw, self.keys, held_out, answers, answered, places)
 
 

@@ -67,7 +67,7 @@ class Generations(Plan):
             return
         self._parts += parts
         if sum(map(len, self._parts)) == asked.count:
-            self.strategy.learn(asked.made, _told(self._parts))
+            self.strategy.learn(asked.made, _tell_of(self._parts))
             self._parts, self._waits = [], False
 
     def state(self) -> Any:
@@ -79,7 +79,7 @@ class Generations(Plan):
         self.strategy.restore(state)
 
 
-def _told(parts: Sequence[Judged]) -> Told:
+def _tell_of(parts: Sequence[Judged]) -> Told:
     verdicts = np.concatenate([part.verdicts for part in parts])
     signals = [
         np.full((2, len(part)), np.nan) if part.signals is None else part.signals

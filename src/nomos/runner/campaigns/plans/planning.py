@@ -14,7 +14,7 @@ from nomos.search.guided import Strategy, strategy_by_name
 from nomos.search.strategy import Material
 
 
-def planned_for(
+def plan_for(
     options: Options,
     about: About,
     seed: int,

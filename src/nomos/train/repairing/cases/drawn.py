@@ -119,7 +119,7 @@ def draw_cases(
 ) -> TrainingCases:
     """Draw cases and run them, noting what the model is asked.
 
-    Where what it is asked cannot be told apart, only the cases that fail are returned,
+    Where it is not plain what it is asked, only the cases that fail are returned,
     and with no more than what they asked. Raises Untrainable where not even that helps.
     """
     try:

@@ -23,7 +23,7 @@ from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program, same
-from nomos.engine.space import listed_cases
+from nomos.engine.space import list_cases
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 from nomos.results.result import Result
@@ -210,7 +210,7 @@ class Bench:
             for first in range(0, _MOST_DRAWN * budget, _CHUNK)
         )
         if listed is not None:
-            parts = map(ListedCases, listed_cases(engine.program))
+            parts = map(ListedCases, list_cases(engine.program))
         tests = violations = 0
         for cases in parts:
             judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)

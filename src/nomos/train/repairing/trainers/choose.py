@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.same_answers import changed_answers
+from nomos.domain.same_answers import find_changed_answers
 from nomos.errors import ModelError
 from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.formats.torch import write_weights
@@ -105,7 +105,7 @@ def _train_estimator(estimator: Any, name: str, write: Writer) -> Trainer:
     return Retrainer(estimator, EstimatorModel(estimator, name), write)
 
 
-def repaired_path(model: str) -> Path:
+def path_of_repaired(model: str) -> Path:
     """Return where a repaired model is written: beside the original, never over it."""
     path = Path(model.rpartition("@")[0] or model)
     return path.with_name(f"{path.stem}.repaired{path.suffix}")
@@ -115,7 +115,7 @@ def check_same(trainer: Trainer, original: Any, rows: Any, name: str) -> None:
     """Stop where the model that is trained does not answer as its file does."""
     few = rows[:1000]
     ours, theirs = trainer.model.predict(few), original.predict(few)
-    differing = int(changed_answers(np.asarray(theirs), np.asarray(ours)).sum())
+    differing = int(find_changed_answers(np.asarray(theirs), np.asarray(ours)).sum())
     if differing > len(few) // 100:
         raise ModelError(
             f"{name} answers otherwise when it is trained: on {differing} of "

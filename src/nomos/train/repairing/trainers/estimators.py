@@ -22,14 +22,14 @@ def last_step(estimator: Any) -> Any:
     return steps[-1][1] if steps else estimator
 
 
-def prepared(estimator: Any, rows: Any) -> Any:
+def prepare_rows(estimator: Any, rows: Any) -> Any:
     """Return rows as a pipeline hands them to its last step."""
     for _, step in getattr(estimator, "steps", ())[:-1]:
         rows = rows if step in (None, "passthrough") else step.transform(rows)
     return rows
 
 
-def fresh(estimator: Any) -> Any:
+def copy_untrained(estimator: Any) -> Any:
     """Return an estimator with the same parameters that has seen nothing."""
     try:
         from sklearn.base import clone

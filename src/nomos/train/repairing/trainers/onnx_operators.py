@@ -48,7 +48,7 @@ def _conv(given: list[Any], step: OnnxNode) -> Any:
     size = given[1].ndim - 2
     conv = getattr(torch.nn.functional, f"conv{size}d")
     return conv(
-        _padded(given[0], step, size, 0.0),
+        _pad_rows(given[0], step, size, 0.0),
         given[1],
         bias,
         stride=step.option("strides", 1),
@@ -60,7 +60,7 @@ def _conv(given: list[Any], step: OnnxNode) -> Any:
 def _max_pool(given: list[Any], step: OnnxNode) -> Any:
     size = step.option("kernel_shape", [])
     pool = getattr(need_torch().nn.functional, f"max_pool{len(size)}d")
-    rows = _padded(given[0], step, len(size), -math.inf)
+    rows = _pad_rows(given[0], step, len(size), -math.inf)
     return pool(rows, size, step.option("strides", 1), ceil_mode=_ceil(step))
 
 
@@ -84,7 +84,7 @@ def _ceil(step: OnnxNode) -> bool:
     return bool(step.option("ceil_mode", 0))
 
 
-def _padded(rows: Any, step: OnnxNode, size: int, value: float) -> Any:
+def _pad_rows(rows: Any, step: OnnxNode, size: int, value: float) -> Any:
     """Pad as a node says: all begins, then all ends; torch wants the last axis first."""
     if step.option("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise ModelError(f"a {step.kind} with auto_pad {step.option('auto_pad', '')}")

@@ -32,11 +32,11 @@ from nomos.train.repairing.cases.drawn import (
 )
 from nomos.train.repairing.cases.loss import best_labels
 from nomos.train.repairing.trainers.estimators import (
+    copy_untrained,
     find_constraint_parameter,
-    fresh,
     histogram_variant,
     last_step,
-    prepared,
+    prepare_rows,
     with_directions,
 )
 
@@ -245,7 +245,7 @@ class Retrainer:
 
     def _prepare_columns(self, rows: Any) -> Any:
         """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
-        made = prepared(self.estimator, self.first._prepare_rows(rows))
+        made = prepare_rows(self.estimator, self.first._prepare_rows(rows))
         is_bare = not hasattr(self.estimator, "steps") and hasattr(made, "columns")
         if is_bare and self.first.schema is not None:
             places = [self.first.schema.columns.index(name) for name in made.columns]
@@ -260,7 +260,7 @@ class Retrainer:
         if self.ignored:  # a column that is always the same says nothing
             rows = rows.copy()
             rows[:, sorted(self.ignored)] = 0
-        estimator = fresh(self.estimator)
+        estimator = copy_untrained(self.estimator)
         if self.directions:
             width = np.asarray(self._prepare_columns(self.data[0][:1])).shape[1]
             names = getattr(last_step(self.estimator), "feature_names_in_", ())

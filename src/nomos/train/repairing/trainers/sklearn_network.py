@@ -11,7 +11,7 @@ import numpy as np
 from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.formats.torch import need_torch, sequential
 from nomos.structures.inherited import find_plain_class
-from nomos.train.repairing.trainers.estimators import last_step, prepared
+from nomos.train.repairing.trainers.estimators import last_step, prepare_rows
 from nomos.train.repairing.trainers.fine_tune import FineTuner
 
 _NETWORKS = (
@@ -59,7 +59,9 @@ def make_network_trainer(
         lambda module: dump(with_weights(module)),
         first=first,
         wrap=asked,
-        prepare=lambda rows: np.asarray(prepared(estimator, first._prepare_rows(rows))),
+        prepare=lambda rows: np.asarray(
+            prepare_rows(estimator, first._prepare_rows(rows))
+        ),
     )
 
 

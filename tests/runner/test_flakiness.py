@@ -111,7 +111,7 @@ def test_games_that_share_a_simulator_are_no_green_run(walk: Any, search: str) -
     assert not sound.problem
     shared = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", search=search)
     assert shared.verdict == "failed"
-    assert "of 10 cases came to other outputs" in shared.problem
+    assert "cases are flaky: run again in a fresh process" in shared.problem
     alone = walk(
         settings={"game": "shared"}, ensures="e1 <= e2 + 99", mode="sequential"
     )
@@ -120,7 +120,7 @@ def test_games_that_share_a_simulator_are_no_green_run(walk: Any, search: str) -
 
 def test_a_case_that_breaks_the_property_alone_is_no_green_run(walk: Any) -> None:
     result = walk("same", "e1 >= 0", function="low_when_alone")
-    assert "run alone, 1 of 10 cases came to other outputs" in result.problem
+    assert "1 of 50 cases are flaky" in result.problem
     assert result.verdict == "failed"
 
 
@@ -129,9 +129,9 @@ def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:
     assert noisy.verdict == "failed"
     assert "or on chance" in noisy.problem
     accepted = walk(
-        settings={"noise": "0.5"}, ensures="e1 <= e2 + 99", accept_unstable=0.5
+        settings={"noise": "0.02"}, ensures="e1 <= e2 + 99", accept_unstable=0.99
     )
-    assert accepted.verdict == "holds"
+    assert accepted.verdict == "none-found"
 
 
 def test_outputs_of_every_kind_are_compared(walk: Any) -> None:

@@ -1,0 +1,348 @@
+"""The flakiness check: after a campaign, some of its cases are run again, otherwise.
+
+A sample of the cases is run as the campaign ran them. Then an instance of the domain and
+the model that has answered nothing yet, in a process of its own where that is possible,
+runs them in another order: each in isolation, then in batches of other sizes. What comes
+to other outputs is flaky, and so says the verdict. Of none in 299 it follows that at most
+1 % of all cases are flaky, at the 95 % level.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nomos.device import Array, is_tensor, to_host
+from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.records import items
+from nomos.domain.same_answers import Spread, is_same_answer, measure_spread
+from nomos.domain.values import plain
+from nomos.engine.alone import Outcome, Verdict
+from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.choices import EndlessRange, Stream
+from nomos.engine.engine import Engine
+from nomos.engine.vectorized.chunk import pad_choices
+from nomos.engine.watch import WHOLE_CHUNK, watch
+from nomos.errors import ModelError
+from nomos.results.analysis import ENOUGH, Analysis, Flakiness
+from nomos.results.describe import describe
+from nomos.results.result import Result
+from nomos.results.verdict import flaky_text
+from nomos.runner.campaigns.fingerprint import checksum_of_inputs
+
+_FEWEST = 10  # however slow the model is
+_MOST_DRAWN = 10_000  # to get past `requires`
+_SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
+_SHARE, _LEAST_S = 0.1, 0.5  # of a campaign's time, and what any may take
+_LONGEST = 40  # characters of an output
+# Libraries that take long to import: the next fresh process has them already.
+_SLOW = frozenset({"pandas", "scipy"})
+
+
+@dataclass(frozen=True, slots=True)
+class FlakinessSample:
+    """Cases of a campaign, and what its own model says of them.
+
+    `listed` are the choices of all cases there are, where these are few.
+    """
+
+    result: Result
+    cases: int  # that are drawn, or listed
+    rows: Array  # of those that have outputs
+    outputs: Mapping[str, list[Any]]
+    seconds: float  # that the check may take
+    inputs: str  # their checksum
+    listed: Array | None = None
+    unvaried: tuple[str, ...] = ()
+
+    def drawn(self) -> Cases:
+        """Return the cases, as every process draws them."""
+        if self.listed is not None:
+            return ListedCases(self.listed)
+        return RandomCases(Stream(self.result.seed, self.result.name), 0, self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class FlakinessFound:
+    """What an instance of the model says of the cases, compared with the campaign's."""
+
+    cases: int = 0
+    flaky: int = 0
+    example: str = ""
+    error: str = ""
+    imported: tuple[str, ...] = ()  # what took long to import
+
+
+def needs_check(result: Result) -> bool:
+    """Tell whether a result claims what flaky answers would make untrue."""
+    is_clean = result.verdict in ("holds", "none-found")
+    return bool(result.counts.judged) and (is_clean or result.is_exact)
+
+
+def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
+    """Run some cases of a campaign again as it did: in batches, by its own model."""
+    schema, counts = engine.program.schema, result.counts
+    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().left
+    if left is not None:  # each case as before, in isolation, and in another batch
+        wanted = min(wanted, left // (3 * max(1, counts.k)))
+        if not wanted:
+            raise CallsSpent
+    listed = _all_cases(engine, result, wanted)
+    accepted = max(1, counts.tests)
+    drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
+    size = drawn if listed is None else len(listed)
+    sample = FlakinessSample(
+        replace(result, live=None, bugs=(), crashes=()),
+        size,
+        np.arange(0),
+        {},
+        max(_LEAST_S, _SHARE * counts.seconds),
+        checksum_of_inputs(engine.program.source),
+        listed,
+    )
+    rows, values = _values_of(engine, sample.drawn(), wanted, sample.seconds / 2)
+    if not len(rows):
+        return sample
+    unvaried: tuple[str, ...] = ()
+    has_all = engine.mode != "sequential"
+    if result.verdict != "violated" and has_all and len(rows) >= _FEWEST:
+        shown = {n: [describe(v, schema) for v in vs] for n, vs in values.items()}
+        unvaried = _unvaried(engine, shown)
+    outputs = {
+        name: list(map(to_comparable, values[name]))
+        for name in engine.program.spec.outputs
+    }
+    return replace(sample, rows=rows, outputs=outputs, unvaried=unvaried)
+
+
+def _values_of(
+    engine: Engine, cases: Cases, wanted: int, seconds: float
+) -> tuple[Array, dict[str, list[Any]]]:
+    """Return the first cases that have outputs, and their values, run as a campaign does."""
+    if engine.mode != "sequential":
+        rows, _, columns = engine.values(cases, with_outputs=True)
+        return rows[:wanted], {
+            n: items(column)[:wanted] for n, column in columns.items()
+        }
+    found: dict[int, Mapping[str, Any]] = {}
+    ends = time.perf_counter() + seconds
+    for row in range(cases.count):
+        is_late = len(found) >= _FEWEST and time.perf_counter() > ends
+        if is_late or len(found) >= wanted:
+            break
+        watch.mark(WHOLE_CHUNK)
+        outcome = engine.alone.run(cases.alone(row))
+        if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
+            found[row] = outcome.outputs or outcome.values
+    names = engine.program.spec.outputs
+    return np.array(list(found), dtype=np.int64), {
+        name: [outputs[name] for outputs in found.values()] for name in names
+    }
+
+
+def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
+    """Return the choices of all cases there are, None where they are many."""
+    if result.search != "exhaustive" or engine.is_compiled:
+        return None
+    found: list[list[int]] = []
+    try:
+        for part in engine.listed():
+            found += part.tolist()
+            if len(found) > most:
+                return None
+    except EndlessRange:
+        return None
+    table, lengths = pad_choices(found)
+    return table if len(set(lengths.tolist())) == 1 else None
+
+
+class _Comparison:
+    """Compares outputs with those of the sample, and keeps what is different."""
+
+    def __init__(self, sample: FlakinessSample) -> None:
+        self.sample = sample
+        self.spreads: dict[str, Spread] = {
+            name: measure_spread(values) for name, values in sample.outputs.items()
+        }
+        self.flaky: dict[int, str] = {}  # by their places in the sample
+
+    def compare(self, place: int, outputs: Mapping[str, Any], how: str) -> None:
+        """Note a case whose outputs are others."""
+        for name, values in self.sample.outputs.items():
+            if name not in outputs:
+                continue
+            known, now = values[place], to_comparable(outputs[name])
+            if not is_same_answer(known, now, self.spreads[name]):
+                said = f"{name} was {_short(known)}, and {_short(now)} {how}"
+                self.flaky.setdefault(place, said)
+                return
+
+
+def check_cases(
+    engine: Engine, sample: FlakinessSample, *, is_fresh: bool
+) -> FlakinessFound:
+    """Run the cases of a sample in another order, each in isolation, then in batches."""
+    if checksum_of_inputs(engine.program.source) != sample.inputs:
+        where = "in another process" if is_fresh else "when asked again"
+        return FlakinessFound(error=f"inputs() gives other inputs {where}")
+    comparison = _Comparison(sample)
+    outcomes: dict[int, Outcome] = {}
+    cases, error = sample.drawn(), ""
+    order = np.random.default_rng(sample.result.seed).permutation(len(sample.rows))
+    began = time.perf_counter()
+    try:
+        for place in order.tolist():
+            enough = len(outcomes) >= _FEWEST
+            if enough and time.perf_counter() - began > sample.seconds:
+                break
+            watch.mark(WHOLE_CHUNK)
+            outcome = engine.alone.run(cases.alone(int(sample.rows[place])))
+            if outcome.verdict is not Verdict.DISCARDED:
+                outcomes[place] = outcome
+                _compare_isolated(comparison, place, outcome)
+        left = sample.seconds - (time.perf_counter() - began)
+        if engine.mode != "sequential":
+            _compare_batches(engine, comparison, outcomes, left)
+    except ModelError as failed:
+        error = str(failed)
+    except CallsSpent:  # what was run so far counts
+        pass
+    flaky = list(comparison.flaky.values())
+    return FlakinessFound(
+        len(outcomes),
+        len(flaky),
+        flaky[0] if flaky else "",
+        error,
+        tuple(sorted(_SLOW & sys.modules.keys())),
+    )
+
+
+def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> None:
+    """Compare a case that was run in isolation; one that passed before must pass."""
+    result = comparison.sample.result
+    clean = result.verdict == "holds" or result.search == "random"
+    if outcome.verdict is Verdict.CRASHED:
+        comparison.flaky[place] = f"a case crashed in isolation: {outcome.why}"
+    elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
+        comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
+    else:
+        outputs = outcome.outputs or outcome.values
+        comparison.compare(place, outputs, "in isolation")
+
+
+def _compare_batches(
+    engine: Engine,
+    comparison: _Comparison,
+    outcomes: Mapping[int, Outcome],
+    left: float,
+) -> None:
+    """Compare the same cases in batches of several sizes, as long as there is time."""
+    ends = time.perf_counter() + left
+    for places in _batches(list(outcomes)):
+        if time.perf_counter() > ends:
+            return
+        watch.mark(WHOLE_CHUNK)
+        known = pad_choices([outcomes[place].choices for place in places])
+        rows, _, columns = engine.values(ListedCases(*known), with_outputs=True)
+        values = {
+            name: items(columns[name])
+            for name in comparison.sample.outputs
+            if len(rows)
+        }
+        for number, row in enumerate(rows.tolist()):
+            outputs = {name: column[number] for name, column in values.items()}
+            how = f"in a batch of {len(places)}"
+            comparison.compare(places[row], outputs, how)
+
+
+def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield places in parts of several sizes, from the last to the first."""
+    left, number = list(reversed(places)), 0
+    while left:
+        size = _SIZES[number % len(_SIZES)]
+        yield left[:size]
+        left, number = left[size:], number + 1
+
+
+def with_flakiness(
+    result: Result,
+    sample: FlakinessSample,
+    found: FlakinessFound,
+    *,
+    is_fresh: bool,
+    accepted: float,
+) -> Result:
+    """Return a result that says what the check came to; flaky cases are no clean verdict."""
+    counts = result.counts
+    every = sample.listed is not None and found.cases == len(sample.rows)
+    check = Flakiness(found.cases, found.flaky, is_fresh=is_fresh, is_every_case=every)
+    analysis = result.analysis or Analysis()
+    if result.verdict != "violated":
+        calls = (len(sample.rows) + 2 * found.cases) * counts.k
+        analysis = replace(
+            analysis,
+            sampled=len(sample.rows),
+            model_calls=calls,
+            unvaried=sample.unvaried,
+        )
+    problem = found.error
+    if found.flaky > accepted * found.cases:
+        problem = flaky_text(check, found.example)
+    result = replace(result, analysis=replace(analysis, flakiness=check))
+    if problem:
+        problem = "; ".join(filter(None, (result.problem, problem)))
+        result = replace(result, problem=problem)
+        is_violated = result.verdict == "violated"
+        return result if is_violated else replace(result, verdict="failed")
+    if found.flaky and result.verdict == "holds":
+        return replace(result, verdict="none-found")
+    return result
+
+
+def to_comparable(value: Any) -> Any:
+    """Return a value that can be sent to another process, and be compared there."""
+    if is_tensor(value):
+        value = to_host(value)
+    value = plain(value)
+    if value is None or isinstance(value, bool | int | float | str | bytes):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    if isinstance(value, Mapping):
+        return {str(key): to_comparable(inner) for key, inner in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return [to_comparable(getattr(value, name)) for name in names]
+    if isinstance(value, list | tuple | np.ndarray):
+        return [to_comparable(inner) for inner in value]
+    return f"a {type(value).__name__}"  # whatever is in it
+
+
+def _short(value: Any) -> str:
+    return str(value)[:_LONGEST]
+
+
+def _unvaried(engine: Engine, values: Mapping[str, list[Any]]) -> tuple[str, ...]:
+    """Say which outputs are all the same, and which vars never differ from an input.
+
+    A single output may be what is ensured, and is the same wherever that holds.
+    """
+    spec = engine.program.spec
+    outputs = [values[name] for name in spec.outputs]
+    if len(outputs) > 1 and all(one.count(one[0]) == len(one) for one in outputs):
+        shown = {name: _short(values[name][0]) for name in spec.outputs}
+        return tuple(f"{name} = {text}" for name, text in shown.items())
+    return tuple(
+        f"{let.name} = {name}"
+        for let in spec.variables
+        for name in spec.inputs
+        if values[let.name] == values[name]
+    )

@@ -1,0 +1,120 @@
+"""Where the flakiness check of a run happens: in a process of its own, if that can be.
+
+A domain that comes from a file is built anew there. Functions at hand exist in this
+process only, and a second model on a device may not fit beside the first: then the
+campaign's own worker runs the cases otherwise, and the result says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nomos.domain.meter import Meter, Phase
+from nomos.errors import NomosError
+from nomos.results.result import Result
+from nomos.runner.campaigns.explained.flakiness import (
+    FlakinessFound,
+    FlakinessSample,
+    needs_check,
+    with_flakiness,
+)
+from nomos.runner.executors.worker import Setting
+from nomos.runner.jobs import Job
+from nomos.runner.options import Options
+from nomos.runner.stopping import Signals
+from nomos.runner.tasks import Tasks
+
+_LONGEST_S = 60.0  # that building a domain, or a call of its model, may take
+
+Ask = Callable[..., Any]  # a meter, a job, what for, a method of a worker, arguments
+
+
+class FlakinessChecks:
+    """The flakiness checks of one run, and the process that they share."""
+
+    def __init__(self, setting: Setting, options: Options, signals: Signals) -> None:
+        self.setting = setting
+        self.options = options
+        self._signals = signals
+        self._tasks: Tasks | None = None
+        longest = options.call_timeout_s or _LONGEST_S
+        self._limits = replace(options, jobs=1, call_timeout_s=longest)
+
+    def prepare(self, jobs: Sequence[Job]) -> None:
+        """Start what a fresh process is forked from, while cases run."""
+        if self.options.recheck and any(map(self._can_be_fresh, jobs)):
+            from nomos.runner.executors import forking
+
+            if forking.can_fork:
+                forking.start_server()
+
+    def checked(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
+        """Return a result that says whether its cases are flaky."""
+        if not self.options.recheck or not needs_check(result):
+            return result
+        phase: Phase = "flakiness check"
+        plain = replace(result, live=None, bugs=(), crashes=())
+        sample: FlakinessSample = ask(meter, job, phase, "sample_cases", plain)
+        if not len(sample.rows):
+            return result
+        is_fresh = result.verdict != "violated" and self._can_be_fresh(job)
+        if self.options.placement.is_rounded:  # its answers differ by batch as it is
+            found, is_fresh = FlakinessFound(), False
+        elif is_fresh:
+            found = self._check_fresh(meter, job, sample)
+        else:
+            found = ask(meter, job, phase, "check_cases", sample, False)
+        accepted = self.options.accept_unstable
+        return with_flakiness(
+            result, sample, found, is_fresh=is_fresh, accepted=accepted
+        )
+
+    def _can_be_fresh(self, job: Job) -> bool:
+        is_here = self.options.engine == "processes" and self.options.device == "cpu"
+        return is_here and not job.is_at_hand and job.prepared is None
+
+    def _check_fresh(
+        self, meter: Meter, job: Job, sample: FlakinessSample
+    ) -> FlakinessFound:
+        """Let a process do it in which no model has answered yet."""
+        tasks = self._fresh_tasks()
+        fresh = replace(job, loaded=None, prepared=None)
+        ticket = tasks.submit(
+            meter, "flakiness check", "check_cases", fresh, sample, True
+        )
+        answer = tasks.wait_for(ticket)
+        if answer.died is not None:
+            reason = answer.died.reason
+            return FlakinessFound(error=f"run again in a fresh process: {reason}")
+        if isinstance(answer.error, NomosError):
+            return FlakinessFound(
+                error=f"it cannot be run in a fresh process: {answer.error}"
+            )
+        if answer.error is not None:
+            raise answer.error
+        return self._learned(answer.value)
+
+    def _fresh_tasks(self) -> Tasks:
+        if self._tasks is None:
+            from nomos.runner.executors import forking, processes
+
+            forks = forking.can_fork
+            launch = forking.fork_process if forks else processes.spawn_process
+            crew = processes.ProcessCrew(self.setting, self._limits, launch)
+            self._tasks = Tasks(crew, self._signals)
+        return self._tasks
+
+    def _learned(self, found: FlakinessFound) -> FlakinessFound:
+        from nomos.runner.executors import forking
+
+        if forking.can_fork:
+            forking.start_server().preload.update(found.imported)
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        if self._tasks is not None:
+            self._tasks.crew.close()
+            self._tasks = None

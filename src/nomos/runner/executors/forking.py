@@ -1,0 +1,169 @@
+"""Processes that start at once: forked from one that has Nomos imported, and nothing else.
+
+Starting Python and importing Nomos takes half a second, and each flakiness check wants a
+process in which no model has answered yet. So one process is started, once, while cases
+run; it stays as it is and forks. No code of the user runs in it, and it has no threads of
+its own that a fork could break.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from nomos.diagnostics import Source
+from nomos.lang.reading.parse import parse_spec
+
+_CHILD = "from nomos.runner.executors.forking import serve_forks; serve_forks()"
+_MOST = 65_536  # bytes of a message
+_RUNS = 1000  # the status of a process that has not ended
+can_fork = sys.platform == "linux"  # elsewhere libraries do not survive it
+
+
+class ForkedProcess:
+    """A process that was forked: what is asked of one that was started."""
+
+    def __init__(self, server: _Server, pid: int) -> None:
+        self.pid = pid
+        self._server = server
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its status once that is known; its pipe tells that it has ended."""
+        return self._status
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its status when it has ended, which its pipe has told."""
+        ends = None if timeout is None else time.monotonic() + timeout
+        while self._status is None:
+            status = self._server.ask({"wait": self.pid})
+            if status != _RUNS:
+                self._status = status
+            elif ends is not None and time.monotonic() > ends:
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
+            else:
+                time.sleep(0.01)
+        return self._status
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._status is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+class _Server:
+    """The process that forks, seen from outside."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.preload: set[str] = set()
+        self._lock = threading.Lock()
+        self._channel, theirs = socket.socketpair()
+        arguments = [sys.executable, "-c", _CHILD, str(theirs.fileno())]
+        self._process = subprocess.Popen(
+            arguments, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2
+        )
+        theirs.close()
+
+    def ask(self, message: dict[str, object], fds: Sequence[int] = ()) -> int:
+        """Let it fork or wait; return the number that it answers."""
+        data = json.dumps(message).encode()
+        with self._lock:
+            try:
+                socket.send_fds(self._channel, [data], fds)
+                answer = self._channel.recv(_MOST)
+            except OSError:
+                answer = b""
+        return int(answer or b"-1")
+
+    @property
+    def is_alive(self) -> bool:
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def close(self) -> None:
+        self._channel.close()
+        if self.owner == os.getpid():
+            self._process.kill()
+            self._process.wait()
+
+
+_servers: list[_Server] = []  # the one there is, once there is one
+
+
+def start_server() -> _Server:
+    """Return the process that forks; it starts while others work."""
+    if not _servers or not _servers[0].is_alive:
+        for old in _servers:
+            old.close()
+        _servers[:] = [_Server()]
+    return _servers[0]
+
+
+def fork_process(fds: Sequence[int]) -> ForkedProcess:
+    """Fork a worker that talks through these file descriptors."""
+    server = start_server()
+    pid = server.ask({"preload": sorted(server.preload)}, fds)
+    if pid < 0:
+        raise OSError("no process could be forked")
+    return ForkedProcess(server, pid)
+
+
+@atexit.register
+def _close() -> None:
+    for server in _servers:
+        server.close()
+    _servers.clear()
+
+
+def serve_forks() -> None:
+    """Fork until nobody asks any more: what the process that forks runs."""
+    from nomos.runner.executors.processes import serve
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    parse_spec(Source("", "input x;"))  # reads the grammar, which takes a while
+    gc.collect()
+    gc.freeze()
+    while True:
+        data, fds, _, _ = socket.recv_fds(channel, _MOST, 3)
+        if not data:
+            return
+        message = json.loads(data)
+        if "wait" in message:
+            pid, status = os.waitpid(message["wait"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else _RUNS
+        else:
+            for name in message["preload"]:
+                with suppress(Exception):
+                    importlib.import_module(name)
+            answer = os.fork()
+            if not answer:
+                channel.close()
+                sys.argv[1:] = map(str, fds)
+                _serve_and_exit(serve)
+            for fd in fds:
+                os.close(fd)
+        channel.send(str(answer).encode())
+
+
+def _serve_and_exit(serve: object) -> None:
+    status = 1
+    try:
+        serve()  # type: ignore[operator]  # a function of another module
+        status = 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
