@@ -89,6 +89,20 @@ class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
 
 
+class CallsFailed(Exception):
+    """Some of many calls failed: `errors` by their places; `answers` of the others.
+
+    The answers are None where whoever asked made something else of them.
+    """
+
+    def __init__(
+        self, errors: dict[int, BaseException], count: int, answers: list[object] | None
+    ) -> None:
+        first = next(iter(errors.values()))
+        super().__init__(f"{len(errors)} of {count} calls failed, the first: {first}")
+        self.errors, self.count, self.answers = errors, count, answers
+
+
 class Stop(BaseException):
     """Raised into a campaign that must end now: by Ctrl-C, a signal or the clock."""
 

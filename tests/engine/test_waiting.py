@@ -14,11 +14,21 @@ import pytest
 import nomos
 from nomos import Domain, ModelError, batched, concurrent
 from nomos.domain.meter import Grant, Lease, Terms, under_lease
-from nomos.domain.waiting import CallsFailed, call_each
+from nomos.domain.waiting import call_each
 from nomos.engine.answers import call_batch
+from nomos.errors import CallsFailed
 
-SPEC = """property same { input x; var y := strConcat(x, "!");
-{ a = answer(x)\n  b = answer(y) } ensures a == b; }"""
+SPEC = """
+input x;
+var y := strConcat(x, "!");
+output a;
+output b;
+{
+  a = answer(x)
+  b = answer(y)
+}
+ensures a == b;
+"""
 
 
 class Counting(Domain):
@@ -66,7 +76,9 @@ class Alone(Counting):
 KINDS = [Blocking, Awaiting]
 
 
-def test_what_is_found_depends_neither_on_the_kind_nor_on_the_number_in_flight() -> None:
+def test_what_is_found_depends_neither_on_the_kind_nor_on_the_number_in_flight() -> (
+    None
+):
     found = []
     for kind in (Alone, *KINDS):
         for concurrency in (1, 8, 64) if kind is not Alone else (1,):
@@ -176,7 +188,7 @@ def test_draws_of_a_function_that_waits_are_those_of_its_cases() -> None:
         def plain(self, text: str, draw: np.random.Generator) -> int:
             return int(draw.integers(1000))
 
-    spec = "property p {{ input x; {{ a = {name}(x) }} ensures a < 700; }}"
+    spec = "input x;\noutput a;\n{{\n  a = {name}(x)\n}}\nensures a < 700;"
     found = []
     for name in ("noisy", "plain"):
         for mode in ("vectorized", "coroutines", "sequential"):

@@ -11,8 +11,7 @@ import pytest
 
 from nomos import ModelError, load_model
 from nomos.domain.meter import Grant, Lease, Terms, under_lease
-from nomos.domain.waiting import CallsFailed
-from nomos.errors import ServiceDown
+from nomos.errors import CallsFailed, ServiceDown
 from nomos.models.serving import calls
 from nomos.models.serving.calls import CallFailed
 from tests.models.chat_server import ChatServer

@@ -17,7 +17,6 @@ from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import copy_owned, plain
-from nomos.domain.waiting import call_each
 from nomos.errors import ModelError
 from nomos.lang.types import BUILT_IN
 
@@ -96,6 +95,8 @@ class concurrent(batched):  # noqa: N801 - a decorator, used as one
     def __init__(self, method: Method) -> None:
         @wraps(method)
         def answer_each(instance: Any, *columns: Any) -> list[Any]:
+            from nomos.domain.waiting import call_each  # its library takes long to load
+
             cases = list(zip(*map(items, columns), strict=True))
             return call_each(partial(method, instance), cases)
 

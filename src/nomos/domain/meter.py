@@ -194,8 +194,11 @@ class Meter:
     every batch, execution mode and number of workers. The leases hold in any case.
     """
 
-    def __init__(self, limit: int | None = None, campaign: str = "") -> None:
+    def __init__(
+        self, limit: int | None = None, campaign: str = "", keeps: object = None
+    ) -> None:
         self.limit = limit
+        self.keeps = keeps  # what ends with the last campaign
         self.campaign = campaign  # under which endpoints keep what they cost
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # exceptions of the model

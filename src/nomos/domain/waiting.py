@@ -24,26 +24,12 @@ from functools import cache
 from typing import Any, TypeVar
 
 from nomos.domain.meter import current_lease
-from nomos.errors import ModelError, Stop
+from nomos.errors import CallsFailed, ModelError, Stop
 
 _Result = TypeVar("_Result")
 _THREAD = "nomos: calls that wait"
 _BEAT_S = 0.2  # how often a wait says that it goes on
 _ENDS_ALL = (ModelError, Stop)  # no single case is to blame
-
-
-class CallsFailed(Exception):
-    """Some of many calls failed: `errors` by their places; `answers` of the others.
-
-    The answers are None where whoever asked made something else of them.
-    """
-
-    def __init__(
-        self, errors: dict[int, BaseException], count: int, answers: list[Any] | None
-    ) -> None:
-        first = next(iter(errors.values()))
-        super().__init__(f"{len(errors)} of {count} calls failed, the first: {first}")
-        self.errors, self.count, self.answers = errors, count, answers
 
 
 def _loop() -> asyncio.AbstractEventLoop:

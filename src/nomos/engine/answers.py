@@ -19,9 +19,8 @@ from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
-from nomos.domain.waiting import CallsFailed
 from nomos.engine.watch import WHOLE_CHUNK, watch
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import OF_THE_CASE, CallsFailed, ModelError
 
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from nomos.accepted import (
     OPTIONS,
@@ -121,19 +119,16 @@ class Options:
         other = self.isolate or limited or self.engine == "ray"
         return self.jobs == 1 and not other
 
-    def terms(
-        self, file: Path, prices: Mapping[str, Mapping[str, float]] | None = None
-    ) -> Terms:
-        """Return how each worker asks models that are slow or paid."""
+    @property
+    def terms(self) -> Terms:
+        """How each worker asks models that are slow or paid."""
         return Terms(
             concurrency=max(1, self.concurrency // self.jobs),
             timeout_s=self.call_timeout_s,
             rate=self.rate,
             cache=self.cache,
-            file=file,
             calls=self.calls,
             max_cost=self.max_cost,
-            prices=prices or {},
         )
 
     @property

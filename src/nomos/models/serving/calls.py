@@ -22,12 +22,12 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nomos.domain.meter import CallsSpent, Lease, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
@@ -36,6 +36,9 @@ from nomos.models.extras import need
 from nomos.models.serving.ledger import Ledger, Spent, ledger_at
 from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.transport import quote_answer
+
+if TYPE_CHECKING:
+    from nomos.models.serving.endpoints import Call, Reply
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
 _LONGEST_ADVISED_S = 120.0  # that `Retry-After` is obeyed
@@ -68,29 +71,6 @@ class _Passing(Exception):
 
 class _Late(_Passing):
     """No whole answer in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer, and the tokens of request and answer where the server says so."""
-
-    answer: str
-    tokens: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One question to an endpoint.
-
-    Attributes:
-        body: The JSON to send.
-        sample: Which of several independent answers to it; 0 where there is but one.
-        most_tokens: That the request and its answer may take.
-    """
-
-    body: Any
-    sample: int = 0
-    most_tokens: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +338,8 @@ class Caller:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             raise _Passing(f"its answer makes no sense{said}") from None
         key = self._key()  # JSON may have written it in other ways
-        return Reply(
-            reply.answer.replace(key, "[key]") if key else reply.answer, reply.tokens
+        return (
+            replace(reply, answer=reply.answer.replace(key, "[key]")) if key else reply
         )
 
     def _key(self) -> str:

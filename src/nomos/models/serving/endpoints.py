@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -21,7 +22,9 @@ from nomos.domain.meter import asking
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.kinds import ModelKind
-from nomos.models.serving.calls import Call, Caller, Reply
+
+if TYPE_CHECKING:
+    from nomos.models.serving.calls import Caller
 
 SCHEME = "openai:"
 KEY, BASE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -38,6 +41,29 @@ _CHATTING: dict[str, Callable[[str], Any]] = {
     "reasoning_effort": str,
     "seed": int,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, and the tokens of request and answer where the server says so."""
+
+    answer: str
+    tokens: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to an endpoint.
+
+    Attributes:
+        body: The JSON to send.
+        sample: Which of several independent answers to it; 0 where there is but one.
+        most_tokens: That the request and its answer may take.
+    """
+
+    body: Any
+    sample: int = 0
+    most_tokens: tuple[int, int] = (0, 0)
 
 
 class Endpoint(Adapter):
@@ -82,7 +108,7 @@ class ChatModel(Endpoint):
     def __init__(self, model: str, url: str, options: Mapping[str, Any]) -> None:
         options = dict(options)
         calling = {name: options.pop(name) for name in _CALLING if name in options}
-        caller = Caller(f"{url}{_CHAT}", model, _read_chat, key=KEY, **calling)
+        caller = _open_caller(f"{url}{_CHAT}", model, _read_chat, key=KEY, **calling)
         super().__init__(f"{SCHEME}{model}", caller)
         named = [n for n in ("max_completion_tokens", "max_tokens") if n in options]
         self._most_answered = named[0] if named else "max_tokens"
@@ -153,6 +179,12 @@ class JsonEndpoint(Endpoint):
 
     def _build_call(self, row: Any, sample: int | None) -> Call:
         return Call(_fill(self._request, _plain_value(row)), sample or 0)
+
+
+def _open_caller(*where: Any, **how: Any) -> Caller:
+    from nomos.models.serving.calls import Caller  # its libraries take long to load
+
+    return Caller(*where, **how)
 
 
 def _fill(template: Any, value: Any) -> Any:
