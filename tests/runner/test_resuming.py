@@ -39,6 +39,17 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "confirm": "all",
     },
     "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
+    **{
+        f"answers of the batch, {search}, {mode}": {
+            "search": search,
+            "batch": 20,
+            "settings": {"fault": "batch"},
+            "cases": 400,
+            "mode": mode,
+        }
+        for search in ("random", "exhaustive")
+        for mode in ("vectorized", "coroutines")
+    },
     "calls": {"search": "random", "calls": 1100, "batch": 30},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }
@@ -51,6 +62,7 @@ class Killed(BaseException):
 @pytest.fixture(autouse=True)
 def _checkpoint_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
+    monkeypatch.setattr("nomos.runner.campaigns.recording._SHARE", 1e9)
 
 
 def run_stored(
@@ -108,13 +120,13 @@ def test_killed_again_and_again_it_comes_to_the_same(
     ):
         assert second.rows(1) == first.rows(1)
         assert second.bugs() == first.bugs()
-        left = second.unfinished(
+        left = second.find_unfinished(
             done.results[0].subject, 0, done.results[0].budget, done.results[0].search
         )
         assert left is not None and left.is_finished
         second.mark_reported(done.results)
         assert (
-            second.unfinished(
+            second.find_unfinished(
                 left.result.subject, 0, left.result.budget, left.result.search
             )
             is None
@@ -427,7 +439,9 @@ class TestRecordedBugs:
             monkeypatch.setattr(Store, "mark", mark)
             done, _, warnings = drive([steps], store=store)
             (result,) = done.results
-            left = store.unfinished(result.subject, 0, result.budget, result.search)
+            left = store.find_unfinished(
+                result.subject, 0, result.budget, result.search
+            )
         assert (result.verdict, len(warnings)) == ("holds", 1)
         assert "this campaign is not stored: the disk is full" in warnings[0]
         assert left is not None

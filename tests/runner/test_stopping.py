@@ -16,6 +16,7 @@ from nomos.runner.driver import Driver, Run
 from nomos.runner.events import BugFound, Event, Finished, Progress, Started
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import counts, drive, options_of, outcome, run
 
@@ -39,11 +40,11 @@ class TestSignals:
             interrupt()
             done.append("not ended")
             assert signals.received == "interrupted"
-            with pytest.raises(Stop), signals.raised():
+            with pytest.raises(Stop), signals.raise_inside():
                 done.append("never")
         assert done == ["not ended"]
         with Signals() as signals:
-            with pytest.raises(Stop), signals.raised():
+            with pytest.raises(Stop), signals.raise_inside():
                 interrupt(signal.SIGTERM)
             assert signals.received == "terminated"
         assert done == ["not ended"]
@@ -75,16 +76,16 @@ class TestSignals:
     def test_the_clock_ends_what_runs_and_can_be_stopped(self) -> None:
         with Signals() as signals:
             signals.set_alarm(0.01)
-            with pytest.raises(TimeUp), signals.raised():
+            with pytest.raises(TimeUp), signals.raise_inside():
                 time.sleep(10)
             signals.set_alarm(0.01)
             signals.set_alarm(None)
             assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-            with signals.raised():
+            with signals.raise_inside():
                 time.sleep(0.05)
             signals.set_alarm(0.01)
             time.sleep(0.05)
-            with pytest.raises(TimeUp), signals.raised():
+            with pytest.raises(TimeUp), signals.raise_inside():
                 pass
 
     def test_no_clock_is_left_running(self) -> None:
@@ -108,7 +109,7 @@ class TestSignals:
 
         def work() -> None:
             try:
-                with Signals() as signals, signals.raised():
+                with Signals() as signals, signals.raise_inside():
                     signals.set_alarm(1)
             except ValueError as error:
                 raised.append(error)
@@ -308,7 +309,7 @@ def test_the_time_of_another_that_is_up_while_bugs_run_alone_loses_no_case_in_si
         monkeypatch.undo()
         raise TimeUp
 
-    monkeypatch.setattr(driver, "_confirm", ring)
+    monkeypatch.setattr(Tasks, "confirm", ring)
     (result,) = driver.run([Job(steps)], [0]).results
     assert (result.reason, result.is_complete) == ("the time is up", False)
     assert "did not return in time" in result.problem

@@ -111,14 +111,14 @@ class Lease:
         self.beat = beat  # says that calls which have a time-out of their own go on
 
     @property
-    def left(self) -> int | None:
+    def calls_left(self) -> int | None:
         """How many calls it may still make; None: no limit."""
         return None if self.granted is None else self.granted - self.asked.total()
 
     def charge(self, rows: int) -> None:
         """Count rows that a model is about to be asked about, or refuse them."""
         with _counting:
-            left = self.left
+            left = self.calls_left
             if left is not None and rows > left:
                 raise CallsSpent("the calls are used up")
             self.asked[self.phase] += rows
@@ -126,7 +126,7 @@ class Lease:
                 self.report(self.asked.total())
 
     def note_exception(self, error: BaseException) -> None:
-        """Note what the model raised, whether its case will crash by it or not."""
+        """Note what the model raised, and answered when it was asked again."""
         if isinstance(error, Discard):
             return
         said = describe_error(error)

@@ -21,7 +21,7 @@ import numpy as np
 
 from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
-from nomos.domain.meter import current_lease, describe_error
+from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
@@ -133,7 +133,7 @@ class Case(Running):
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._violated(choices, gap)
+            return self._make_violation(choices, gap)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
@@ -153,7 +153,7 @@ class Case(Running):
             reached=self.reached,
         )
 
-    def _violated(
+    def _make_violation(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
     ) -> Outcome:
         ensures = self.program.spec.ensures
@@ -266,10 +266,7 @@ class Alone:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        outcome = case.outcome(error, self._gap)
-        if error is not None and outcome.verdict is Verdict.CRASHED:
-            current_lease().note_exception(error)
-        return outcome
+        return case.outcome(error, self._gap)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
-from nomos.engine.answers import Answers
+from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
@@ -88,7 +88,18 @@ class Engine:
         self.answers = Answers(len(self.program.source))
         self._repeated = Remembered()  # violations: whether they came back in a batch
 
-    def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
+    def export_answers(self) -> dict[str, Any]:
+        """Return what a campaign that is resumed must remember, as data for JSON."""
+        slots = pack_array(self._repeated.slots)
+        return {"answers": self.answers.to_json(), "repeated": slots}
+
+    def restore_answers(self, kept: Mapping[str, Any]) -> None:
+        """Remember what an earlier process did of the same campaign."""
+        self.answers.restore(kept["answers"])
+        shape = self._repeated.slots.shape
+        self._repeated.slots = unpack_array(kept["repeated"], "<u8", shape)
+
+    def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
         if self.is_compiled:
             yield from list_by_running(self.program, self.alone.draw, begin, count)
@@ -101,7 +112,7 @@ class Engine:
             return None
         count = 0
         try:
-            for cases in self.listed():
+            for cases in self.list_cases():
                 count += len(cases)
                 if count > limit:
                     return None
@@ -109,7 +120,7 @@ class Engine:
             return None
         return count
 
-    def estimated_space(self) -> int | None:
+    def estimate_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
         None where they cannot be listed, one way has too many to be counted, or there
@@ -124,7 +135,7 @@ class Engine:
                 if counted > _MOST_COUNTED:
                     break
                 before = counted
-                for cases in self.listed(ways * number // _TRIED_INPUTS, 1):
+                for cases in self.list_cases(ways * number // _TRIED_INPUTS, 1):
                     counted += len(cases)
                     if counted - before > _MOST_IN_ONE_WAY:
                         return None
@@ -263,7 +274,7 @@ class Engine:
 
     def _violates_again(self, violations: Violations, index: Array) -> Array:
         count = len(index)
-        if self.program.device != "cpu" and current_lease().left is None:
+        if self.program.device != "cpu" and current_lease().calls_left is None:
             index = np.resize(index, count + -count % _EVEN)
         cases = ListedCases(violations.choices[index], violations.lengths[index])
         other = copy.copy(self)
@@ -369,8 +380,10 @@ class Engine:
         """Run the hard cases alone, in order; return where to stop for crashes."""
         if not chunk.left:
             return end
-        waits = chunk.gone(Fate.WAITS)  # a draw that is not known: it cannot be judged
-        hard = set(np.concatenate([chunk.gone(Fate.HARD), waits]).tolist())
+        waits = chunk.find_gone(
+            Fate.WAITS
+        )  # a draw that is not known: it cannot be judged
+        hard = set(np.concatenate([chunk.find_gone(Fate.HARD), waits]).tolist())
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
         for row in sorted(hard - resolved.keys()):
             if row >= end:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.reading.table import infer_feature
-from nomos.domain.records import whole_limits, written
+from nomos.domain.records import cast_values, whole_limits
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -30,7 +31,11 @@ from nomos.errors import DomainError
 
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
-MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
+MISSING = {  # what pandas takes for a gap
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"),
+    *("#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN"),
+    "-1.#QNAN",
+}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -38,9 +43,9 @@ _FLAGS = {"0", "1", "0.0", "1.0"}
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
-def read_columns(path: Path) -> Columns:
+def load_columns(path: Path) -> Columns:
     """Read a CSV file with a head line; any of the usual separators will do."""
-    separator, lines = _read(path)
+    separator, lines = _parse_file(path)
     head, *rows = lines or [(0, [])]
     if not rows or not any(head[1]):
         raise DomainError(f"{path} has no rows below its head line")
@@ -67,7 +72,7 @@ def _with_points(cells: list[str]) -> list[str]:
     return [cell.replace(",", ".") for cell in cells] if are_numbers else cells
 
 
-def _read(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
+def _parse_file(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return a CSV file's separator, and its rows with their last lines; no empty ones."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -100,10 +105,23 @@ def number(text: str) -> float | None:
         return None if "_" in text else float(text)  # 1_0 is one in Python alone
     except ValueError:
         pass
+    return _date(text)
+
+
+def _date(text: str) -> float | None:
+    """Return a date as the days since 1970, None of what is no date."""
+    if text.isdigit():  # 20260102, which may be any number
+        return None
     try:
         return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(days=1)
     except (ValueError, TypeError):  # no date, or one with a zone
         return None
+
+
+def are_dates(cells: Iterable[str]) -> bool:
+    """Tell whether all cells of a column that say something are dates."""
+    known = [cell for cell in {*cells} if cell.strip() not in MISSING]
+    return bool(known) and all(_date(cell.strip()) is not None for cell in known)
 
 
 def _is_rounded(cell: str, value: float | None) -> bool:
@@ -136,10 +154,15 @@ def infer_features(
             values = np.array(numbers, dtype=np.float64)
             known = bool(np.isfinite(values).any())
             features.append(infer_feature(name, values) if known else Real(name, 0, 0))
-        elif len(set(cells)) <= most_levels:
-            levels = tuple(sorted(set(cells)))
+        elif len(kinds := text_levels(cells)) <= most_levels:
+            levels = tuple(sorted(kinds))
             features.append(OneHot(name, levels) if one_hot else Category(name, levels))
     return features
+
+
+def text_levels(cells: Iterable[str]) -> set[str]:
+    """Return the different texts of a column; its gaps are one, however written."""
+    return {"" if cell in MISSING else cell for cell in {*cells}}
 
 
 def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -171,14 +194,16 @@ def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...
 
 def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> Array:
     """Read the rows of a CSV file as a schema describes them."""
-    columns = read_columns(Path(path))
+    columns = load_columns(Path(path))
     groups = _groups(columns)
     parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
     named = zip(schema.features, parts, strict=True)
-    return np.column_stack([_held(Path(path), f, part, dtype) for f, part in named])
+    return np.column_stack(
+        [_cast_columns(Path(path), f, part, dtype) for f, part in named]
+    )
 
 
-def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
+def _cast_columns(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
     """Return columns in the type of rows; refuses whole numbers that it would change."""
     kind = np.dtype(dtype)
     whole = part[np.isfinite(part) & (np.rint(part) == part)]
@@ -189,7 +214,7 @@ def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
             lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
     try:
         if not lost.size:
-            return written(part, kind)
+            return cast_values(part, kind)
         problem = f"{lost[0]:.0f} does not fit rows of {kind}"
     except OverflowError as error:
         problem = str(error)
@@ -199,7 +224,7 @@ def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
 
 def read_labels(path: str | Path, name: str) -> Any:
     """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
-    columns = read_columns(Path(path))
+    columns = load_columns(Path(path))
     if name not in columns:
         raise DomainError(
             f"{path} has no column `{name}`; it has: {', '.join(columns)}"
@@ -256,6 +281,8 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     cells = columns[feature.name]
     numbers: list[float | None] = []
     if isinstance(feature, Category | OneHot):
+        gaps = MISSING.difference(feature.levels) if "" in feature.levels else ()
+        cells = ["" if cell in gaps else cell for cell in cells]
         fits, problem = [cell in feature.levels for cell in cells], "has no level"
     else:
         numbers = [number(cell) for cell in cells]
@@ -283,10 +310,10 @@ def _code(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_code, value))}{','[: len(value) == 1]})"
     if isinstance(value, float):
-        return f"{value:.6g}"
-    return quoted(value) if isinstance(value, str) else str(value)
+        return repr(value)
+    return quote_text(value) if isinstance(value, str) else str(value)
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text in the quotes of Python, JSON and Nomos alike."""
     return json.dumps(text, ensure_ascii=False)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class Campaign:
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
+        self.remembered: Any = None  # of answers, where it was stopped
         self._inputs = ""  # their checksum, as the first worker has them
         self.stop = ""  # why it ended
         self.problem = ""
@@ -177,7 +179,8 @@ class Campaign:
         tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.max_crashes - self.totals.crashed
         calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
-        return replace(planned, tests=tests, crashes=crashes, calls=calls)
+        limits = {"tests": tests, "crashes": crashes, "calls": calls}
+        return replace(planned, remembered=self.remembered, **limits)
 
     def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
@@ -335,7 +338,7 @@ class Campaign:
         complete = self.plan.is_listed and self.stop == EVERY_CASE
         rate, next_bug = self._rate(counts.violations, counts), None
         if rate is not None and table.count < MOST_TOLD_APART:
-            once, twice = table.seen_exactly(1), table.seen_exactly(2)
+            once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_unstable
@@ -358,7 +361,7 @@ class Campaign:
             next_bug=next_bug,
             ensures=self._ensures(counts),
             gaps=table.gaps(),
-            bugs=self.bugs.finished(),
+            bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
             calls=self.call_counts(),
