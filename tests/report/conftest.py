@@ -116,7 +116,7 @@ def make_result(*bugs: Bug, **facts: Any) -> Result:
         "unique_bugs": found,
         "new_bugs": sum(bug.is_new for bug in bugs),
         "confirmed": found,
-        "run_alone": found,
+        "isolated_reruns": found,
         "seconds": 0.5,
     }
     names = {n: facts.pop(n) for n in list(facts) if n in Counts.__dataclass_fields__}

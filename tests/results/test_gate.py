@@ -73,7 +73,7 @@ TABLE: dict[str, tuple[Result, int, int]] = {
     "failed": (sample(0, verdict="failed"), 3, 3),
     "a problem": (sample(1, problem="p"), 3, 3),
     "a crash": (sample(1, counts={"crashed": 1}), 3, 3),
-    "violations that did not come back": (sample(1, counts={"unstable": 1}), 3, 3),
+    "violations that could not be reproduced": (sample(1, counts={"flaky": 1}), 3, 3),
     "generated inputs": (
         sample(1, rate=None, search="guided", scope="generated"),
         3,
@@ -185,7 +185,7 @@ BASELINES: dict[str, tuple[dict[str, Any], int]] = {
     "another search": ({"search": "exhaustive"}, 3),
     "not judged": ({"problem": "p"}, 3),
     "failed": ({"verdict": "failed"}, 3),
-    "unstable": ({"counts": Counts(tests=9, violations=8, unstable=1)}, 3),
+    "flaky": ({"counts": Counts(tests=9, violations=8, flaky=1)}, 3),
 }
 
 
@@ -231,9 +231,9 @@ def test_seeds_count_together_and_say_what_was_compared() -> None:
 
 
 def test_what_did_not_come_back_and_is_accepted_counts_as_violated() -> None:
-    moved = sample(100, counts={"unstable": 40})
+    moved = sample(100, counts={"flaky": 40})
     assert status(moved, max_rate=0.05) == 3
-    (ruling,) = rulings([moved], Gate(max_rate=0.05, accept_unstable=0.1))
+    (ruling,) = rulings([moved], Gate(max_rate=0.05, accept_flaky=0.1))
     assert ruling.status == 0
     assert "140 of 5040" in ruling.said
 

@@ -27,10 +27,10 @@ from nomos.results.verdict import (
 )
 
 DEPENDS = (
-    " violations did not come back when run again:"
-    " the model's answers depend on the other cases of a batch, or on chance, as those"
-    " of a network with dropout that is not in eval mode, or of games that share one"
-    " simulator"
+    " violations could not be reproduced:"
+    " the model's answers depend on the other cases of a batch, on what it was asked"
+    " before, or on chance, as those of a network with dropout that is not in eval mode,"
+    " or of games that share one simulator"
 )
 ONE = f"1{DEPENDS.replace('violations', 'violation')}"
 MOVED = (
@@ -56,15 +56,15 @@ MOVED = (
             "the model failed; 2 cases crashed",
             "failed",
         ),
-        (Counts(tests=9, passed=8, unstable=1), "", ONE, "failed"),
-        (Counts(tests=9, passed=9, moved=1), "", MOVED, "failed"),
+        (Counts(tests=9, passed=8, flaky=1), "", ONE, "failed"),
+        (Counts(tests=9, passed=9, nondeterministic=1), "", MOVED, "failed"),
         (
-            Counts(tests=9, passed=8, violations=1, confirmed=1, run_alone=1),
+            Counts(tests=9, passed=8, violations=1, confirmed=1, isolated_reruns=1),
             "",
             "",
             "violated",
         ),
-        (  # nothing was run alone and came back: that is no bug yet
+        (  # nothing was run in isolation and failed again: that is no bug yet
             Counts(tests=9, passed=8, violations=1, repeated=1),
             "",
             "",
@@ -77,19 +77,19 @@ MOVED = (
             "violated",
         ),
         (  # 5 of 100: not yet loud
-            Counts(tests=200, passed=100, violations=95, confirmed=1, unstable=5),
+            Counts(tests=200, passed=100, violations=95, confirmed=1, flaky=5),
             "",
             "",
             "violated",
         ),
         (
-            Counts(tests=200, passed=100, violations=94, confirmed=1, unstable=6),
+            Counts(tests=200, passed=100, violations=94, confirmed=1, flaky=6),
             "",
             f"6{DEPENDS}",
             "violated",
         ),
         (
-            Counts(tests=200, passed=100, violations=99, repeated=99, unstable=1),
+            Counts(tests=200, passed=100, violations=99, repeated=99, flaky=1),
             "",
             ONE,
             "failed",
@@ -128,13 +128,15 @@ def test_rates_of_samples_have_an_interval_and_those_of_all_cases_have_none() ->
 
 
 def test_how_bugs_were_confirmed_is_said_where_not_all_ran_alone() -> None:
-    assert confirmation_text(Counts(unique_bugs=9, confirmed=9, run_alone=9)) == ""
+    assert (
+        confirmation_text(Counts(unique_bugs=9, confirmed=9, isolated_reruns=9)) == ""
+    )
     said = confirmation_text(
-        Counts(unique_bugs=109, confirmed=9, repeated=100, run_alone=10, unstable=3)
+        Counts(unique_bugs=109, confirmed=9, repeated=100, isolated_reruns=10, flaky=3)
     )
     assert said == (
-        "109 bugs: of 10 run alone 9 came back (55.5 % to 99.7 % at 95 %); 100 more"
-        " came back in a batch of other cases; 3 violations did not come back"
+        "109 bugs: 9 of 10 re-run in isolation failed again (55.5 % to 99.7 % at 95 %);"
+        " 100 more failed again in a batch; 3 violations could not be reproduced"
     )
 
 
@@ -148,22 +150,22 @@ def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() ->
 
 
 def test_what_did_not_come_back_is_told_without_batches_too() -> None:
-    counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
-    assert "1 violation did not come back" in confirmation_text(counts)
+    counts = Counts(tests=9, violations=2, confirmed=2, isolated_reruns=3, flaky=1)
+    assert "1 violation could not be reproduced" in confirmation_text(counts)
 
 
 @pytest.mark.parametrize(
     ("counts", "share", "verdict"),
     [
-        (Counts(tests=1000, passed=995, unstable=5), 0.0, "failed"),  # the default
-        (Counts(tests=1000, passed=995, unstable=5), 0.004, "failed"),
-        (Counts(tests=1000, passed=995, unstable=5), 0.005, "none-found"),
-        (Counts(tests=9, passed=9, moved=2), 0.01, "failed"),
-        (Counts(tests=9, passed=9, moved=1), 0.01, "none-found"),
+        (Counts(tests=1000, passed=995, flaky=5), 0.0, "failed"),  # the default
+        (Counts(tests=1000, passed=995, flaky=5), 0.004, "failed"),
+        (Counts(tests=1000, passed=995, flaky=5), 0.005, "none-found"),
+        (Counts(tests=9, passed=9, nondeterministic=2), 0.01, "failed"),
+        (Counts(tests=9, passed=9, nondeterministic=1), 0.01, "none-found"),
         (Counts(tests=9, passed=8, violations=1, repeated=1), 0.5, "failed"),
         (Counts(tests=9, passed=8, crashed=1), 0.5, "failed"),
         (
-            Counts(tests=9, passed=7, violations=1, confirmed=1, unstable=1),
+            Counts(tests=9, passed=7, violations=1, confirmed=1, flaky=1),
             0.5,
             "violated",
         ),
@@ -177,18 +179,22 @@ def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) ->
 
 
 def test_bugs_of_a_lower_precision_alone_are_told() -> None:
-    counts = Counts(tests=50, passed=40, run_alone=10, unstable=10, rounded=10)
-    assert "10 of 10 run alone are none at float32" in problem_of(counts, "")
-    assert "10 of those run alone only at a lower precision" in confirmation_text(
-        counts
+    counts = Counts(tests=50, passed=40, isolated_reruns=10, flaky=10, rounded=10)
+    assert "10 of 10 run in isolation are none at float32" in problem_of(counts, "")
+    assert (
+        "10 of those run in isolation only at a lower precision"
+        in confirmation_text(counts)
     )
 
 
 def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
-    counts = Counts(tests=4, passed=1, violations=2, repeated=2, unstable=1)
+    counts = Counts(tests=4, passed=1, violations=2, repeated=2, flaky=1)
     assert problem_of(counts, "", accepted=0.25) == ""
     assert problem_of(counts, "", accepted=0.24) == ONE
-    assert problem_of(Counts(tests=9, passed=9, moved=1), "", accepted=1.0) == MOVED
+    assert (
+        problem_of(Counts(tests=9, passed=9, nondeterministic=1), "", accepted=1.0)
+        == MOVED
+    )
 
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))

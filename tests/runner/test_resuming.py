@@ -32,13 +32,18 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "settings": {"fault": "raise", "at": "7,23,31"},
         "crashes": 60,
     },
-    "unstable": {
+    "flaky": {
         "search": "exhaustive",
         "batch": 4,
         "settings": {"fault": "crowd"},
         "confirm": "all",
     },
-    "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
+    "few run in isolation": {
+        "search": "random",
+        "cases": 900,
+        "batch": 50,
+        "confirm": 6,
+    },
     "calls": {"search": "random", "calls": 1100, "batch": 30},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }

@@ -151,7 +151,7 @@ campaign_options = combine_options(
     ),
     option(
         "--confirm",
-        "How many violations are run again alone; the others in batches."
+        "How many violations are re-run in isolation; the others in batches."
         "  [default: 100]",
         taking("confirm"),
     ),
@@ -187,7 +187,7 @@ worker_options = combine_options(
         taking("dtype"),
     ),
     option(
-        "--accept-unstable",
+        "--accept-flaky",
         "Accept that so many cases (1%) are violated in a batch and not when run"
         " again.  [default: none]",
         SHARE,

@@ -201,8 +201,8 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
         return rate_text(results)
     counts = [result.counts for result in results]
     said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
-    unstable = sum(c.unstable for c in counts)
-    return said + (f", {unstable} did not come back" if unstable else ", no verdict")
+    flaky = sum(c.flaky for c in counts)
+    return said + (f", {flaky} could not be reproduced" if flaky else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:

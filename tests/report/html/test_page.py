@@ -101,9 +101,9 @@ class TestPage:
         assert '<p class="problem">1 case crashed.</p>' in text
         assert "<summary>Case 7 crashed: ValueError: no</summary>" in text
         assert "&lt;here&gt;" in text
-        failed = page(result(unstable=71))
+        failed = page(result(flaky=71))
         assert "0 of 1 property are violated, 1 without a verdict" in failed
-        assert "71 violations did not come back" in failed
+        assert "71 violations could not be reproduced" in failed
 
     def test_bug_that_two_seeds_find_is_one_card_met_twice(self, bug, result, read):
         text = page(result(bug(0), bug(1)), result(bug(1), bug(2), seed=1))
@@ -200,7 +200,7 @@ class TestCards:
     def test_a_bug_without_values_says_how_to_see_it(self, bug, result):
         text = page(result(bug(confirmed="batch", inputs={}, outputs={})))
         assert "<code>nomos show 0000000000</code> runs it again" in text
-        assert "not run alone" in text
+        assert "not in isolation" in text
 
     def test_a_fairness_bug_folds_the_record_that_the_model_is_not_given(
         self, bug, result

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged
 from nomos.engine.vectorized.distinct import STEP, mix_words
 
