@@ -12,7 +12,7 @@ from nomos.results.result import from_data, to_data
 
 def test_a_result_prints_its_verdict_and_its_clearest_bug(bug, result):
     text = str(showable_result(result(bug(), crashed=1)))
-    assert text.startswith("income: violated; 1 of 300: 0.33 %")
+    assert text.startswith("income: violated; 1 of 299: 0.33 %")
     assert "1 case crashed" in text
     assert "* income  60   64" in text
 

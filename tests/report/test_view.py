@@ -52,7 +52,7 @@ def test_without_a_verdict_no_bound_is_claimed(result):
         view_property([result(flaky=71, passed=229)]).rate
         == "0 of 229, 71 could not be reproduced"
     )
-    assert view_property([result(crashed=1)]).rate == "0 of 300, no verdict"
+    assert view_property([result(crashed=1)]).rate == "0 of 299, no verdict"
     assert view_property([result()]).rate == "0 of 300: at most 1 % at 95 %"
 
 

@@ -209,14 +209,14 @@ OPEN = Proof("open", cases=8, violating=(0, 3), settled=5, reason="it is too lar
         ("failed", {}, "", OPEN, ("open", "schema")),
         ("failed", {}, "no model", SCHEMA, ("failed", "sample")),
         ("failed", {}, "no model", BROKEN, ("violated", "schema")),
-        ("none-found", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
-        ("none-found", {"tests": 9}, "", BROKEN, ("violated", "schema")),
-        ("none-found", {"tests": 9}, "", OPEN, ("none-found", "sample")),
-        ("holds", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
-        ("violated", {"tests": 9}, "", SCHEMA, ("violated", "sample")),
-        ("failed", {"tests": 9}, "", SCHEMA, ("failed", "sample")),
+        ("none-found", {"tests": 9, "passed": 9}, "", SCHEMA, ("holds", "schema")),
+        ("none-found", {"tests": 9, "passed": 9}, "", BROKEN, ("violated", "schema")),
+        ("none-found", {"tests": 9, "passed": 9}, "", OPEN, ("none-found", "sample")),
+        ("holds", {"tests": 9, "passed": 9}, "", SCHEMA, ("holds", "schema")),
+        ("violated", {"tests": 9, "passed": 9}, "", SCHEMA, ("violated", "sample")),
+        ("failed", {"tests": 9, "passed": 9}, "", SCHEMA, ("failed", "sample")),
         (
-            *("none-found", {"tests": 9}, ""),
+            *("none-found", {"tests": 9, "passed": 9}, ""),
             replace(SCHEMA, scope="around"),
             ("none-found", "sample"),
         ),
@@ -229,7 +229,8 @@ def test_a_proof_beside_a_campaign_claims_no_more_than_both_know(
     proof: Proof,
     expected: tuple[str, str],
 ) -> None:
-    tested = replace(result("random", **counts), verdict=verdict, problem=problem)
+    untested = result("random", is_complete=verdict == "holds", **counts)
+    tested = replace(untested, verdict=verdict, problem=problem)
     both = with_proof(replace(tested, scope="sample"), proof)
     assert (both.verdict, both.scope) == expected
     assert both.proof is proof

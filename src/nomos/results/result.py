@@ -284,6 +284,15 @@ class Result:
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Let a result that contradicts itself be no verdict, whoever makes it."""
+        if found := find_contradictions(self):
+            object.__setattr__(self, "verdict", "failed")
+            said = f"the result contradicts itself: {', '.join(found)}"
+            if said not in self.problem:
+                problem = "; ".join(filter(None, (self.problem, said)))
+                object.__setattr__(self, "problem", problem)
+
     @property
     def name(self) -> str:
         """The property's name."""
@@ -318,6 +327,34 @@ class Result:
     def __repr__(self) -> str:
         of = f" of {self.subject.model}" if self.subject.model else ""
         return f"<{self.name}{of}: {self.verdict}; {count_words(self.counts)}>"
+
+
+def find_contradictions(result: Result) -> list[str]:
+    """Say what of a result cannot be true together with the rest of it."""
+    counts, found = result.counts, []
+    ends = (counts.passed, counts.violations, counts.crashed, counts.flaky)
+    bugs = counts.confirmed + counts.repeated
+    if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
+        ways = " + ".join(map(str, ends))
+        found.append(
+            f"{counts.tests} cases, and {ways} passed, violated, crashed or flaky"
+        )
+    if not counts.unique_bugs == bugs <= counts.violations:
+        found.append(
+            f"{counts.unique_bugs} bugs, {bugs} reproduced, {counts.violations} violations"
+        )
+    rates = [result.rate, *(one.rate for one in result.ensures)]
+    found += [
+        f"at least {rate.low} and at most {rate.high}"
+        for rate in rates
+        if rate is not None and not 0 <= rate.low <= rate.high <= 1
+    ]
+    if result.verdict in ("holds", "none-found") and counts.violations:
+        found.append(f"{result.verdict}, and {counts.violations} violations")
+    is_proved = result.proof is not None and result.proof.verdict == "holds"
+    if result.verdict == "holds" and not is_proved and not result.is_exact:
+        found.append("it holds, and not every case was tried, or some are flaky")
+    return found
 
 
 def count_words(counts: Counts) -> str:
