@@ -32,7 +32,6 @@ class Kind:
     """Values of one kind; `wanted` says which, in the words of an error."""
 
     wanted: str
-    metavar = "TEXT"
 
     def accept(self, given: Any) -> Any:
         """Return the value of what a program gives."""
@@ -65,7 +64,6 @@ class TakesWhole(Kind):
 
     least: int | None = 1
     most: int | None = LARGEST_COUNT
-    metavar = "N"
 
     @property
     def wanted(self) -> str:  # type: ignore[override]
@@ -98,7 +96,6 @@ class TakesNumber(Kind):
     least: float
     most: float = 1e9
     is_above: bool = False  # whether `least` itself is none of them
-    metavar = "NUMBER"
 
     def _convert(self, given: Any) -> float:
         value = float(_real(given))
@@ -115,7 +112,6 @@ class TakesShare(Kind):
     """Shares such as `2%` or 0.02: at least 0, less than 1."""
 
     wanted = "a share such as 2% or 0.02, less than 1"
-    metavar = "SHARE"
 
     def _convert(self, given: Any) -> float:
         if isinstance(given, str):
@@ -134,7 +130,6 @@ class TakesWord(Kind):
         self.words, self._pattern = words, re.compile(pattern)
         listed = [*words, more] if more else list(words)
         self.wanted = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        self.metavar = "|".join(words)
 
     def _convert(self, given: Any) -> str:
         is_known = given in self.words or self._pattern.fullmatch(given) is not None
@@ -148,8 +143,6 @@ class TakesWord(Kind):
 
 class TakesConfirm(TakesWhole):
     """How many violations are re-run in isolation: `all`, or a number."""
-
-    metavar = "all|N"
 
     @property
     def wanted(self) -> str:  # type: ignore[override]

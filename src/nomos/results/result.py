@@ -401,5 +401,9 @@ def from_data(data: Mapping[str, Any]) -> Result:
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
     whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
     result: Result = read(Result, whole)
+    counts = result.counts
+    least = min(getattr(counts, name) for name in Counts.__slots__)
+    if least < 0 or any(one.violations > counts.judged for one in result.ensures):
+        raise ValueError("its counts contradict each other")
     control = data["control"]
     return replace(result, control=None if control is None else from_data(control))

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag
+from nomos.cli.options import takes
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
@@ -22,8 +22,7 @@ from nomos.terminal import echo
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@flag("--check", "Write nothing; say which specs would be.")
-@flag("--diff", "Write nothing; show what would change.")
+@takes("fmt", "check diff")
 def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     """Give specs one canonical layout.
 

@@ -8,14 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag, store_option, trusted_settings, trusting_options
+from nomos.cli.options import takes, trusted_settings
 
 
 @click.command("replay")
 @click.argument("bug")
-@flag("--shrunk", "Run its smaller case instead.")
-@trusting_options
-@store_option
+@takes("replay", "shrunk model settings trust store")
 def command(
     bug: str,
     shrunk: bool,

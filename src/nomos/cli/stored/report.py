@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import option, store_option, trusted_settings, trusting_options
+from nomos.cli.options import takes, trusted_settings
 from nomos.cli.output import Output, ReportPath
 from nomos.terminal import echo
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@option(
-    "-o --output", "The file to write.", ReportPath(), default=Path("nomos-report.html")
+@takes(
+    "report",
+    "output model settings trust store",
+    kinds={"output": ReportPath()},
+    output=Path("nomos-report.html"),
 )
-@trusting_options
-@store_option
 def command(
     output: Path, model: str | None, settings: tuple[str, ...], store: Path | None
 ) -> None:

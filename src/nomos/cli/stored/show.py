@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    FOLDER,
-    option,
-    store_option,
-    trusted_settings,
-    trusting_options,
-)
+from nomos.cli.options import FOLDER, takes, trusted_settings
 from nomos.errors import NomosError
 from nomos.terminal import echo
 
@@ -28,13 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("bug")
-@option(
-    "-o --output",
-    "Write the records to files in this folder: PNG, SVG, WAV, TXT.",
-    FOLDER,
-)
-@trusting_options
-@store_option
+@takes("show", "output model settings trust store", kinds={"output": FOLDER})
 def command(
     bug: str,
     output: Path | None,

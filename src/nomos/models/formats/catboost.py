@@ -165,42 +165,9 @@ def _write_file(estimator: Any) -> bytes:
         return path.read_bytes()
 
 
-PARAMETERS = Parameters(
-    "cat_features class_names classes_count embedding_features grow_policy "
-    "loss_function objective text_features",
-    "allow_const_label approx_on_full_history auto_class_weights "
-    "bagging_temperature best_model_min_trees boost_from_average boosting_type "
-    "bootstrap_type border_count class_weights colsample_bylevel "
-    "combinations_ctr counter_calc_method ctr_description ctr_history_unit "
-    "ctr_leaf_count_limit ctr_target_border_count data_partition depth "
-    "dev_efb_max_buckets dev_score_calc_obj_block_size dictionaries "
-    "diffusion_temperature early_stopping_rounds eta eval_fraction eval_metric "
-    "feature_border_type feature_calcers feature_weights "
-    "final_ctr_computation_mode first_feature_use_penalties "
-    "fixed_binary_splits fold_len_multiplier fold_permutation_block has_time "
-    "ignored_features input_borders iterations l2_leaf_reg langevin "
-    "leaf_estimation_backtracking leaf_estimation_iterations "
-    "leaf_estimation_method learning_rate max_bin max_ctr_complexity max_depth "
-    "max_leaves min_child_samples min_data_in_leaf model_shrink_mode "
-    "model_shrink_rate model_size_reg monotone_constraints mvs_reg n_estimators "
-    "nan_mode num_boost_round num_leaves num_trees od_pval od_type od_wait "
-    "one_hot_max_size output_borders penalties_coefficient per_feature_ctr "
-    "per_float_feature_quantization per_object_feature_penalties "
-    "posterior_sampling random_score_type random_seed random_state "
-    "random_strength reg_lambda rsm sampling_frequency sampling_unit "
-    "scale_pos_weight score_function simple_ctr "
-    "sparse_features_conflict_fraction store_all_simple_ctr subsample "
-    "target_border text_processing tokenizers use_best_model",
-    "allow_writing_files callback custom_loss custom_metric device_config devices "
-    "gpu_cat_features_storage gpu_ram_part logging_level metadata metric_period "
-    "name pinned_memory_size save_snapshot silent snapshot_file "
-    "snapshot_interval task_type thread_count train_dir used_ram_limit verbose",
-    {},
-)
-
 _CLASSES = ("catboost:CatBoostClassifier", "catboost:CatBoostRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__),
     name="CatBoost model",
     shown=("CatBoost", "`model.cbm`"),
     extra="catboost",

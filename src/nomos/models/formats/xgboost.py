@@ -216,23 +216,10 @@ def _measure_depth(tree: dict[str, Any]) -> int:
     )
 
 
-PARAMETERS = Parameters(
-    "base_score booster early_stopping_rounds enable_categorical feature_types "
-    "multi_strategy n_estimators num_class num_parallel_tree objective",
-    "alpha colsample_bylevel colsample_bynode colsample_bytree eta eval_metric "
-    "feature_weights gamma grow_policy huber_slope interaction_constraints lambda "
-    "learning_rate max_bin max_cat_threshold max_cat_to_onehot max_delta_step "
-    "max_depth max_leaves min_child_weight monotone_constraints quantile_alpha "
-    "random_state refresh_leaf reg_alpha reg_lambda sampling_method "
-    "scale_pos_weight seed subsample tree_method",
-    "callbacks device importance_type n_jobs nthread validate_parameters verbosity",
-    {"missing": (float("nan"),)},
-)
-
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
 _FORESTS = ("xgboost:XGBRFClassifier", "xgboost:XGBRFRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__),
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
+from nomos.results.reading import read
 from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
@@ -209,6 +210,14 @@ class Recording:
             self.warn(f"the bugs are not kept for the repository: {error}")
 
 
+_ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
+_KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
+    **dict.fromkeys(("next_case", "next_first", "reached", "spent"), int),
+    **dict.fromkeys(("sample", "known"), str),
+    **dict.fromkeys(("reasons", "asked"), Mapping[str, int]),
+}
+
+
 def _state(campaign: Campaign) -> dict[str, Any]:
     """Return what a result does not say, and resuming needs."""
     state = {
@@ -235,6 +244,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.recorded = result.recorded
     if not state:
         return  # killed before its first checkpoint
+    for name, kind in _KINDS.items():
+        read(kind, state.get(name, _ABSENT[kind]))
     vars(campaign.totals).update(asdict(result.counts))
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
