@@ -38,10 +38,10 @@ class Kind:
         try:
             return self._convert(given)
         except (TypeError, ValueError, OverflowError, ArithmeticError):
-            words = f"takes {self.wanted}, not {_shown(given)}{self._hint(given)}"
+            words = f"takes {self.wanted}, not {_show_given(given)}{self._hint(given)}"
         raise ValueError(words)
 
-    def read(self, text: str) -> Any:
+    def parse_text(self, text: str) -> Any:
         """Return the value of a text."""
         with suppress(ValueError):
             return self.accept(self._parse(text))
@@ -302,11 +302,11 @@ def accept_fields(made: Any, kinds: Mapping[str, Kind]) -> None:
     for field in fields(made):
         given = getattr(made, field.name)
         if field.name in kinds and not (given is None and field.default is None):
-            value = accepted(field.name, kinds[field.name], given)
+            value = accept_option(field.name, kinds[field.name], given)
             object.__setattr__(made, field.name, value)
 
 
-def accepted(name: str, kind: Kind, given: Any) -> Any:
+def accept_option(name: str, kind: Kind, given: Any) -> Any:
     """Return an option's value; raises NomosError with its name where it takes no such."""
     try:
         return kind.accept(given)
@@ -332,7 +332,7 @@ def _real(given: Any) -> Real:
     return given
 
 
-def _shown(given: Any) -> str:
+def _show_given(given: Any) -> str:
     """Return a wrong value as text, whatever it is."""
     try:
         text = repr(given)

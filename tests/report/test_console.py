@@ -103,7 +103,9 @@ def test_lines_of_a_narrow_terminal_end_between_words(bug, result):
     text = finished(result(one, problem=words, flaky=3), terminal=True, width=40)
     assert max(map(len, text.splitlines())) <= 40
     whole = {word for line in text.splitlines() for word in line.split()}
-    told = f"{words} {one.failed} a used car, from a friend violations could not be reproduced"
+    told = (
+        f"{words} {one.failed} a used car, from a friend violations did not fail again"
+    )
     assert set(told.split()) <= whole
 
 

@@ -74,7 +74,7 @@ TABLE: dict[str, tuple[Result, int, int]] = {
     "failed": (sample(0, verdict="failed"), 3, 3),
     "a problem": (sample(1, problem="p"), 3, 3),
     "a crash": (sample(1, counts={"crashed": 1}), 3, 3),
-    "violations that could not be reproduced": (sample(1, counts={"flaky": 1}), 3, 3),
+    "violations that did not fail again": (sample(1, counts={"flaky": 1}), 3, 3),
     "generated inputs": (
         sample(1, rate=None, search="guided", scope="generated"),
         3,

@@ -38,7 +38,9 @@ class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
         """Return the value of a text or of a default."""
         kind = self.kind
         try:
-            return kind.read(value) if isinstance(value, str) else kind.accept(value)
+            return (
+                kind.parse_text(value) if isinstance(value, str) else kind.accept(value)
+            )
         except ValueError as error:
             self.fail(f"it {error}", param, ctx)
 
@@ -189,7 +191,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
+def collect_trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
     """Return the settings that a store may name because the command line does."""
     return parse_settings(pairs) | ({} if model is None else {"model": model})
 

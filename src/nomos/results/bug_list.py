@@ -25,7 +25,7 @@ class BugList(Sequence[Bug]):
             alone  # where those stand that were run in isolation, and have values
         )
 
-    def changed(self, change: Callable[[Bug], Bug]) -> BugList:
+    def map_bugs(self, change: Callable[[Bug], Bug]) -> BugList:
         """Return the bugs with those changed that were run in isolation."""
         some = set(self.alone)
         return BugList(

@@ -191,7 +191,7 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
     if any(is_flaky(result.counts, gate.accept_flaky) for result in results):
         return Ruling(
-            results, 3, "violations could not be reproduced: the rate is not known"
+            results, 3, "violations did not fail again: the rate is not known"
         )
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
@@ -248,7 +248,7 @@ def _is_open(result: Result) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """How many of some cases are violated; what could not be reproduced counts as violated."""
+    """How many of some cases are violated; what did not fail again counts as violated."""
 
     violated: int
     cases: int

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
 from nomos.results.result import Counts, Proof, Result, Verdict
-from nomos.results.statistics import clopper_pearson, describe_rate
+from nomos.results.statistics import describe_rate
 
 EVERY_CASE = "every case was tried"
 MOVING = (
@@ -48,7 +48,7 @@ def problem_of(
         )
     if is_flaky(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_count_words_of(counts.flaky, 'violation')} could not be reproduced:"
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again:"
             + (
                 f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
                 if counts.rounded
@@ -83,16 +83,16 @@ def flakiness_text(check: Flakiness) -> str:
 
 
 def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
-    """Tell whether more cases than the accepted share could not be reproduced."""
+    """Tell whether more cases than the accepted share did not fail again."""
     return counts.flaky > accepted * (counts.judged + counts.flaky)
 
 
 def _count_words_of(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_loud(counts: Counts) -> bool:
-    """Tell whether so many violations could not be reproduced that no clean verdict is left."""
+    """Tell whether so many violations did not fail again that no clean verdict is left."""
     share = counts.flaky / (counts.flaky + counts.violations)
     return not counts.confirmed or share > LOUD
 
@@ -107,7 +107,7 @@ def verdict_of(
     """Return the verdict: a violation needs one bug that was seen when run in isolation.
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
-    that could not be reproduced are `accepted`, none was found; that it holds is not said.
+    that did not fail again are `accepted`, none was found; that it holds is not said.
     """
     if counts.confirmed or recorded:
         return "violated"
@@ -168,25 +168,22 @@ def rate_text(results: Sequence[Result]) -> str:
     proof = results[0].proof
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
-        said.insert(0, _trials_text(results))
+        said.insert(0, tried_text(results, [r.counts.violations for r in results]))
     return "; ".join(said)
 
 
-def _trials_text(results: Sequence[Result]) -> str:
-    """Say how often the cases of one property are violated, over all seeds together."""
+def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
+    """Say how often cases are violated, over all seeds; `each` are the violations of one.
+
+    Seeds that try all cases, or the first ones of a list, try the same: one is enough.
+    """
     first = results[0]
-    if first.search != "random":
-        counts = first.counts
-        found = f"{counts.violations} of {counts.judged}"
-        if first.scope == "generated":
-            made = [result.counts for result in results]
-            found = (
-                f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
-            )
-            return f"{found} generated inputs, no share of real ones"
+    if first.search != "random" and first.scope != "generated":
+        found = f"{each[0]} of {first.counts.judged}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
-    judged = sum(result.counts.judged for result in results)
-    violations = sum(result.counts.violations for result in results)
+    judged, violations = sum(result.counts.judged for result in results), sum(each)
+    if first.scope == "generated":
+        return f"{violations} of {judged} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 
@@ -194,19 +191,16 @@ def confirmation_text(counts: Counts) -> str:
     """Say how the bugs were confirmed, where not all of them were run in isolation."""
     if not counts.isolated_reruns or not (counts.repeated or counts.flaky):
         return ""
-    share = clopper_pearson(counts.confirmed, counts.isolated_reruns)
-    said = (
-        f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed} of"
-        f" {counts.isolated_reruns} re-run in isolation failed again"
-        f" ({100 * share.low:.3g} % to {100 * share.high:.3g} % at 95 %);"
-        f" {counts.repeated} more failed again in a batch"
-    )
+    said = []
+    if counts.unique_bugs:
+        said.append(
+            f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
+            " isolation"
+            f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
+        )
     if counts.flaky:
-        said += (
-            f"; {_count_words_of(counts.flaky, 'violation')} could not be reproduced"
+        less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
+        said.append(
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again{less}"
         )
-    if counts.rounded:
-        said += (
-            f", {counts.rounded} of those run in isolation only at a lower precision"
-        )
-    return said
+    return "; ".join(said)

@@ -54,7 +54,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("give --model twice: the old model, then the new one")
     found = api.find_specs(specs)
     loaded = cli.load_specs(found.specs)
-    whole = api.left_out(found)
+    whole = api.make_skipped_run(found)
     compared: list[ModelComparison] = []
     piped = STDOUT in [options[name] for name in ("json", "html")]
     with Signals() as signals, own_stdout(piped) as output:

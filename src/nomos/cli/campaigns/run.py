@@ -44,7 +44,7 @@ def _inputs_or_file(words: str) -> str | Path:
     """Read `data`, `generated`, or a file that exists."""
     kind = accepted.OPTIONS["inputs"]
     with suppress(ValueError):
-        return str(kind.read(words))
+        return str(kind.parse_text(words))
     hint = accepted.meant(words, get_args(accepted.Inputs))
     if hint and not Path(words).exists():
         raise click.BadParameter(f"there is no file {words!r}{hint}")
@@ -83,7 +83,11 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))
-    sys.exit(_run_campaigns(projects, api.left_out(found), options | {"specs": specs}))
+    sys.exit(
+        _run_campaigns(
+            projects, api.make_skipped_run(found), options | {"specs": specs}
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,7 @@ def _run_project_sanity(project: _Project) -> int:
     worker = Worker(Setting(project.root, how.mode, placement=how.placement))
     for job in project.jobs:
         try:
-            found = check_sanity(worker.prepared(job), project.seed, how)
+            found = check_sanity(worker.prepare_job(job), project.seed, how)
         except NomosError as error:
             echo(f"error: {error}", err=True)
             status = 3

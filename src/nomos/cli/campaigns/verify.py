@@ -63,7 +63,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
     is_piped(options)
     found = api.find_specs(specs)
-    loaded, run = cli.load_specs(found.specs), api.left_out(found)
+    loaded, run = cli.load_specs(found.specs), api.make_skipped_run(found)
     for failure in run.failures:
         echo(f"error: {failure}", err=True)
     settings = cli.parse_settings(options["settings"])

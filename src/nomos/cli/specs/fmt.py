@@ -50,7 +50,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
         elif text.encode() != path.read_bytes():
             changed += 1
             if diff:
-                echo(_unified_text(source, text), nl=False)
+                echo(_diff_text(source, text), nl=False)
             if not (check or diff):
                 write_whole(path.resolve(), text.encode())
             echo(f"{'would format' if check or diff else 'formatted'} {path}")
@@ -71,7 +71,7 @@ def _format_file(path: Path) -> tuple[Source, str | None]:
         return source, None
 
 
-def _unified_text(source: Source, text: str) -> str:
+def _diff_text(source: Source, text: str) -> str:
     before, after = source.text.splitlines(True), text.splitlines(True)
     lines = unified_diff(before, after, source.name, f"{source.name} (formatted)")
     return "".join(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import takes, trusted_settings
+from nomos.cli.options import collect_trusted_settings, takes
 from nomos.cli.output import Output, ReportPath
 from nomos.terminal import echo
 
@@ -43,7 +43,7 @@ def command(
     from nomos.report.texts import count_of
 
     with api.open_store(store) as opened:
-        trusted = trusted_settings(model, settings)
+        trusted = collect_trusted_settings(model, settings)
         results = [
             _with_live(result, opened.path.parent, trusted)
             for result in opened.newest()
@@ -69,7 +69,7 @@ def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
 
     try:
         live = api.live_of(result.subject, folder, trusted)
-        assert live.prepared is not None  # it is loaded here, or told why not
+        assert live.ready_job is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
         echo(f"warning: {spec} is shown as recorded: {error}", err=True)

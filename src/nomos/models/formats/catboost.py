@@ -13,7 +13,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.schema import Category
 from nomos.errors import NotProvable
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.structures.model import DOUBLE, ModelColumns, as_they_are
@@ -38,8 +38,9 @@ class CatboostModel(Booster):
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
-    def _prepare_rows(self, rows: Any) -> Any:
-        array = super()._prepare_rows(rows)
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
+        array = super().convert_rows(rows)
         if not self.categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
@@ -50,12 +51,14 @@ class CatboostModel(Booster):
             mixed[:, place] = codes if named is None else np.array(named)[codes]
         return mixed
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         if self.classes is None:
-            return self._predict_numbers(rows)
+            return self.predict_numbers(rows)
         return self._predict_raw(rows, "Class").reshape(len(rows))
 
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
+        """Return numbers, or the chances of the classes."""
         is_number = self.classes is None
         return self._predict_raw(rows, "RawFormulaVal" if is_number else "Probability")
 
@@ -63,7 +66,7 @@ class CatboostModel(Booster):
         answer = self.model.predict(rows, prediction_type=kind, thread_count=1)
         return np.asarray(answer)
 
-    def read_structure(self, width: int) -> Trees:
+    def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
         columns = as_they_are(width)
         return _model_trees(self.model, self.classes, columns)
@@ -72,7 +75,7 @@ class CatboostModel(Booster):
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
     """Load a CatBoost file; there is nothing in it that would need trust."""
     catboost = need("catboost", extra="catboost", what="CatBoost models")
-    with told_as(f"{path} is no readable CatBoost model"):
+    with as_model_error(f"{path} is no readable CatBoost model"):
         model = catboost.CatBoost().load_model(str(path), format="cbm")
         return CatboostModel(model, str(path))
 
@@ -112,7 +115,7 @@ def _model_trees(model: Any, classes: Array | None, columns: ModelColumns) -> Tr
     )
 
 
-def _fitted_trees(fitted: Any, columns: ModelColumns) -> Trees:
+def _extract_trees(fitted: Any, columns: ModelColumns) -> Trees:
     classes = getattr(fitted, "classes_", None)
     known = classes if classes is not None and len(classes) else None
     return _model_trees(fitted, known, columns)
@@ -139,7 +142,7 @@ def _symmetric_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
     return Tree(feature, bound, left, right, value)
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _make_catboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     """Return an estimator with a file's parameters, as far as the file says them."""
     import catboost
 
@@ -176,7 +179,7 @@ KIND = ModelKind(
     load=load_catboost,
     flavour=("catboost", "data", "model.cb"),
     types=_CLASSES,
-    read=_fitted_trees,
+    read=_extract_trees,
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
-    to_train=_to_train,
+    to_train=_make_catboost_estimator,
 )

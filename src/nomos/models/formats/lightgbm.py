@@ -12,7 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import ModelError, NotProvable
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.structures.categories import CategorySplits
@@ -62,13 +62,14 @@ class LightgbmModel(Booster):
             )
         return dict(zip(places, names or [[] for _ in places], strict=True))
 
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
+        """Return numbers, or the chances of the classes."""
         answer: Array = self.booster.predict(rows, num_threads=1)
         return answer
 
-    def read_structure(self, width: int) -> Trees:
+    def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width, self._prepare_rows)
+        columns = as_they_are(width, self.convert_rows)
         return _booster_trees(self.booster, self.classes, columns)
 
 
@@ -79,7 +80,7 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         text = path.read_text(encoding="utf-8")
     except ValueError:
         raise ModelError(f"{path} is no readable LightGBM model: no text") from None
-    with told_as(f"{path} is no readable LightGBM model"):
+    with as_model_error(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
@@ -180,11 +181,11 @@ def _tree_of_node(root: Any, place: int, count: int, splits: CategorySplits) -> 
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
     tree = Tree(feature, bound, left, right, place_values(leaf, place, count))
     for here, levels in categories.items():
-        splits.split(tree, here, levels, "left")
+        splits.send_levels(tree, here, levels, "left")
     return tree
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _make_lightgbm_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     """Return an estimator with a file's parameters, as far as the file says them."""
     import lightgbm
 
@@ -224,5 +225,5 @@ KIND = ModelKind(
         fitted.booster_, getattr(fitted, "classes_", None), columns
     ),
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
-    to_train=_to_train,
+    to_train=_make_lightgbm_estimator,
 )
