@@ -119,8 +119,8 @@ def call_batch(
             return given, failed
         answers = write_values(answers, np.arange(first, end), given, count)
     for first, end, what in raised:
-        # What is raised for some rows is raised again when their cases run by themselves.
-        if end - first == 1 or not failed[first:end].any():
+        # A row that still fails has its case run by itself, where it crashes or not.
+        if not failed[first:end].any():
             current_lease().note_exception(what)
     return [0] * count if answers is None else answers, failed
 

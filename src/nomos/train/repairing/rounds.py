@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nomos.errors import StoreError
+from nomos.errors import ModelError, StoreError
 from nomos.files import write_whole
 from nomos.models.recognise import open_archive
 from nomos.results.reading import decode_value, parse_json
@@ -309,7 +309,7 @@ class Checkpoint:
             rounds = [decode_value(Round, data) for data in document["rounds"]]
             best_round = decode_value(int, document["best"])
             stop = decode_value(str, document["stop"])
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, ModelError) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"
             ) from None
