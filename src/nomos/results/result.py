@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
+from nomos.results.contradictions import find_contradictions
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -342,34 +343,6 @@ class Result:
     def __repr__(self) -> str:
         of = f" of {self.subject.model}" if self.subject.model else ""
         return f"<{self.name}{of}: {self.verdict}; {count_words(self.counts)}>"
-
-
-def find_contradictions(result: Result) -> list[str]:
-    """Say what of a result cannot be true together with the rest of it."""
-    counts, found = result.counts, []
-    ends = (counts.passed, counts.violations, counts.crashed, counts.flaky)
-    bugs = counts.confirmed + counts.repeated
-    if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
-        ways = " + ".join(map(str, ends))
-        found.append(
-            f"{counts.tests} cases, and {ways} passed, violated, crashed or flaky"
-        )
-    if not counts.unique_bugs == bugs <= counts.violations:
-        found.append(
-            f"{counts.unique_bugs} bugs, {bugs} reproduced, {counts.violations} violations"
-        )
-    rates = [result.rate, *(one.rate for one in result.ensures)]
-    found += [
-        f"at least {rate.low} and at most {rate.high}"
-        for rate in rates
-        if rate is not None and not 0 <= rate.low <= rate.high <= 1
-    ]
-    if result.verdict in ("holds", "none-found") and counts.violations:
-        found.append(f"{result.verdict}, and {counts.violations} violations")
-    is_proved = result.proof is not None and result.proof.verdict == "holds"
-    if result.verdict == "holds" and not is_proved and not result.is_exact:
-        found.append("it holds, and not every case was tried, or some are flaky")
-    return found
 
 
 def count_words(counts: Counts) -> str:
