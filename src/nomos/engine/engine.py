@@ -86,9 +86,7 @@ class Engine:
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
-        self._repeated = (
-            Remembered()
-        )  # violations: whether they failed again in a batch
+        self._repeated = Remembered()  # violations: did they fail again in a batch?
 
     def export_answers(self) -> dict[str, Any]:
         """Return what a campaign that is resumed must remember, as data for JSON."""
@@ -103,12 +101,10 @@ class Engine:
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
+        program, run_case = self.program, self.interpreter.draw
         if self.is_compiled:
-            yield from list_by_running(
-                self.program, self.interpreter.draw, begin, count
-            )
-        else:
-            yield from list_cases(self.program, begin, count)
+            return list_by_running(program, run_case, begin, count)
+        return list_cases(program, begin, count)
 
     def space_within(self, limit: int) -> int | None:
         """Return how many cases there are, None where there are more than `limit`."""
@@ -211,8 +207,8 @@ class Engine:
                 columns.column(name)
             chunk.settle()
             first = columns.scope[program.spec.inputs[0]].places
-            values = {name: columns.column(name) for name in names}
-            return chunk.rows, nowhere if first is None else first, values
+            places = nowhere if first is None else first
+            return chunk.rows, places, {name: columns.column(name) for name in names}
 
     def run(
         self,

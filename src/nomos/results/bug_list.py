@@ -21,9 +21,7 @@ class BugList(Sequence[Bug]):
         self._count = count
         self._make = make
         self._made: dict[int, Bug] = {}
-        self.alone = (
-            alone  # where those stand that were run in isolation, and have values
-        )
+        self.alone = alone  # where those stand that were re-run, and have values
 
     def map_bugs(self, change: Callable[[Bug], Bug]) -> BugList:
         """Return the bugs with those changed that were run in isolation."""

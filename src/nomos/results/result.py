@@ -72,9 +72,8 @@ class Counts:
     crashed: int = 0
     flaky: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
-    nondeterministic: int = (
-        0  # remembered answers that were different when asked for again
-    )
+    # Remembered answers that were different when asked for again
+    nondeterministic: int = 0
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0

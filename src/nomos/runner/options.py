@@ -42,9 +42,8 @@ class Options:
     search: Search = "auto"
     inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
-    confirm: int | str | None = (
-        None  # how many violations are run in isolation, or `all`
-    )
+    # How many violations are run in isolation, or `all`
+    confirm: int | str | None = None
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
