@@ -311,7 +311,7 @@ OPTIONS: dict[str, Kind] = {
         "cpu", "cuda", "mps", "auto", pattern=r"cuda:\d{1,4}", more="cuda:N"
     ),
     "dtype": TakesWord(*get_args(Precision)),
-    "accept_unstable": SHARE,
+    "accept_flaky": SHARE,
     "concurrency": TakesWhole(1, 10_000),
     "rate": TakesRate(),
     "cache": TakesWord(*get_args(CacheMode)),
