@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nomos.domain.records import to_column
-from nomos.engine.program import differ, equal
+from nomos.engine.meaning.operators import differ, equal
 from nomos.engine.vectorized import vector
 
 NEAR = [0, 1, -1, 2**53, 2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1]

@@ -35,7 +35,10 @@ _TAKES = {
     "min": (ORDERED, "numbers or strings"),
     "max": (ORDERED, "numbers or strings"),
     "abs": (NUMBERS, "numbers"),
-    "isclose": (NUMBERS, "numbers"),
+    "isclose": (NUMBERS | {Type.RECORD}, "numbers, vectors or records"),
+    "norm": (frozenset({Type.RECORD}), "a vector"),
+    **dict.fromkeys(("sqrt", "exp", "log"), (NUMBERS, "numbers or vectors")),
+    **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
 }
 
@@ -142,6 +145,10 @@ def _built_in(
     wanted, words = _TAKES[name]
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
+    if name in ("isclose", "norm"):
+        tolerances = others[1:] if name == "isclose" else others
+        check_types(scope, what, NUMBERS, "numbers", *tolerances)
+        others = others[:1] if name == "isclose" else []
     check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
         case "randInt" | "randReal":
@@ -154,6 +161,8 @@ def _built_in(
             type_ = common_type(arguments)
         case "abs":
             type_ = first.type
+        case "sqrt" | "exp" | "log" if first.type in NUMBERS:
+            type_ = Type.REAL
         case "round":
             check_types(scope, what, INTEGER, "a number of digits", *others)
             type_ = first.type if others else Type.INT

@@ -23,8 +23,8 @@ from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
 # How tightly each form binds, as in the grammar.
 _PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
 _PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
-_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
-_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
+_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7, "**": 9}
+_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 10
 
 
 def format_spec(source: Source) -> str:
@@ -75,7 +75,7 @@ def _precedence_of(expr: syntax.Expr) -> int:
             return _NOT if operator == "!" else _SIGN
         case syntax.Membership():
             return _COMPARE
-        case syntax.Conditional() | syntax.Quantifier():
+        case syntax.Conditional() | syntax.Quantifier() | syntax.Named():
             return _WHOLE
         case syntax.Number() | syntax.String() | syntax.Constant() | syntax.Name():
             return _POSTFIX
@@ -89,6 +89,27 @@ def _operand_doc(expr: syntax.Expr, least: int) -> Doc:
     """Return an operand, in parentheses where it binds less than it has to."""
     doc = _expr_doc(expr)
     return doc if _precedence_of(expr) >= least else _brackets_doc("(", doc, ")")
+
+
+def _part_doc(expr: syntax.Expr, least: int, *, is_last: bool = True) -> Doc:
+    """Return an operand of logic: what goes as far as it can stands bare at its end."""
+    if is_last and least <= _NOT and _precedence_of(expr) == _WHOLE:
+        return _expr_doc(expr)
+    if not is_last and _is_open(expr):
+        return _brackets_doc("(", _expr_doc(expr), ")")
+    return _operand_doc(expr, least)
+
+
+def _is_open(expr: syntax.Expr) -> bool:
+    """Tell whether an expression ends in one that would go on with what follows."""
+    while True:
+        match expr:
+            case syntax.Unary(operator="!", operand=inner):
+                expr = inner
+            case syntax.Binary(operator="&&" | "||" | "==>", right=inner):
+                expr = inner
+            case _:
+                return isinstance(expr, syntax.Conditional | syntax.Quantifier)
 
 
 def _brackets_doc(opening: str, inside: Doc, closing: str) -> Doc:
@@ -107,6 +128,8 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             return name
         case syntax.Call():
             return _call_doc(expr)
+        case syntax.Named(name=name, value=value):
+            return (f"{name.name} := ", _expr_doc(value))
         case syntax.Feature(subject=subject, feature=feature):
             return (_subject_doc(subject), ".", feature.name)
         case syntax.Update():
@@ -115,21 +138,31 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
             operation = isinstance(operand, syntax.Binary | syntax.Membership)
             least = _SIGN if operation else _NOT
-            return ("!", _operand_doc(operand, least))
+            return ("!", _part_doc(operand, least))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _operand_doc(operand, _SIGN))
+        case syntax.Binary(operator="**", left=left, right=right):
+            return (_operand_doc(left, _POSTFIX), " ** ", _operand_doc(right, _SIGN))
         case syntax.Binary():
             return _operation_doc(expr)
         case syntax.Membership(subject=subject, allowed=allowed):
-            return Group((_operand_doc(subject, _SUM), " in ", _limits_doc(allowed)))
+            items: Doc = (
+                _limits_doc(allowed)
+                if isinstance(allowed, syntax.OneOf | syntax.Between)
+                else _operand_doc(allowed, _SUM)
+            )
+            return Group((_operand_doc(subject, _SUM), " in ", items))
         case syntax.Conditional():
             return _conditional_doc(expr)
         case syntax.Index(subject=subject, index=index):
             return (_subject_doc(subject), "[", _expr_doc(index), "]")
         case syntax.Quantifier():
-            names = " < ".join(index.name for index in expr.indices)
-            head = f"{expr.word} {names} in {expr.over.name}:"
-            return Group((head, Nest((Line(" "), _expr_doc(expr.body)))))
+            between = " < " if expr.is_ordered else ", "
+            names = between.join(index.name for index in expr.indices)
+            head: Doc = (f"{expr.word} {names} in ", _operand_doc(expr.over, _POSTFIX))
+            if expr.condition is not None:
+                head = (head, " if ", _expr_doc(expr.condition))
+            return Group((head, ":", Nest((Line(" "), _expr_doc(expr.body)))))
         case _:
             assert_never(expr)
 
@@ -210,10 +243,14 @@ def _operation_doc(expr: syntax.Binary) -> Doc:
         )  # comparisons do not chain
         first = nodes[-1].left
         others = [(node.operator, node.right) for node in reversed(nodes)]
-    head = _operand_doc(first, level + 1)
+    head = _part_doc(first, level + 1, is_last=False)
     # Lines of a first operand that is a chain itself stand further in than ours.
     head = Nest(head) if isinstance(first, syntax.Binary) else head
-    lines = [(Line(" "), f"{sign} ", _operand_doc(o, level + 1)) for sign, o in others]
+    last = others[-1][1]
+    lines = [
+        (Line(" "), f"{sign} ", _part_doc(o, level + 1, is_last=o is last))
+        for sign, o in others
+    ]
     return Group((head, Nest(tuple(lines))))
 
 
