@@ -28,7 +28,7 @@ from torch.nn import functional
 import nomos
 from benchmarks.resnet import resnet, train
 from nomos import Domain, batched, random, tensors
-from nomos.device import Placement, placed
+from nomos.device import Placement, place_models
 from nomos.engine.engine import Engine
 from nomos.runner.executors.worker import Worker
 
@@ -175,7 +175,7 @@ def campaign(change: str, most: float, seconds: float) -> tuple[Any, float]:
 
 def strength(change: str, highest: float) -> float:
     """Return the strength at which about one case in a hundred is violated."""
-    with placed(Placement("cuda", "bfloat16")):
+    with place_models(Placement("cuda", "bfloat16")):
         domain = Pictures()
     images = Pictures.images[: 8192 if Pictures.images.shape[-1] == 32 else 2000]
     shares = np.random.default_rng(0).random(len(images))
@@ -237,7 +237,7 @@ def one(
         "unstable": counts.unstable,
         "rounded": counts.rounded,
         "run_alone": counts.run_alone,
-        "part": result.live.prepared.engine._size.count,
+        "part": result.live.ready_job.engine._size.count,
         "confirming": round(confirming / counts.seconds, 4),
         "verdict": result.verdict,
         "problem": result.problem,

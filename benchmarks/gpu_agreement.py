@@ -20,7 +20,7 @@ import numpy as np
 import nomos
 from nomos import Domain, Schema, batched, random, tensors
 from nomos.accepted import Mode
-from nomos.device import Placement, placed
+from nomos.device import Placement, place_models
 from nomos.diagnostics import Source
 from nomos.domain import Integer, Real
 from nomos.domain.domain import offer_of
@@ -151,7 +151,7 @@ def program(test: str, block: str, domain: type[Domain], device: str) -> Program
     checked = check_spec(Source("rows.nom", text), "rows", offer_of(domain))
     if checked.spec is None:
         raise ValueError(checked.diagnostics)
-    with placed(Placement(device)):
+    with place_models(Placement(device)):
         return Program(checked.spec, domain())
 
 

@@ -188,7 +188,7 @@ def truth(engine: Engine, property: str, *, k: int, by_outputs: bool) -> Sampled
         failed[judged.violations.rows] = judged.violations.failed
         rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
         sampling.take(SampledPart(cases, rows, failed[rows]))
-    return sampling.sampled(10**9)
+    return sampling.draw_sample(10**9)
 
 
 def rules_of(result: Result) -> list[tuple[BugGroup, Rule]]:
@@ -229,7 +229,7 @@ def intervals(seeds: int) -> None:
             for group, rule in rules_of(result):
                 if cases is None:
                     live: Any = result.live
-                    engine = live.prepared.engine
+                    engine = live.ready_job.engine
                     by_outputs = bool(group.outputs)
                     k = result.counts.k
                     cases = truth(engine, result.name, k=k, by_outputs=by_outputs)

@@ -70,7 +70,7 @@ def prepared(case: str, spec: str, model: str = "nn") -> Prepared:
     """Load a property of a case study and its model."""
     loaded = api.load_spec(CASES / case / "specs" / f"{spec}.nom")
     settings = {"model": str(CASES / case / "models" / f"{model}.onnx")}
-    return Worker(Setting(CASES.parent)).prepared(Job(loaded.path, settings, loaded))
+    return Worker(Setting(CASES.parent)).prepare_job(Job(loaded.path, settings, loaded))
 
 
 def search(how: str, one: Prepared, seed: int, rows: int, *, all_of: bool) -> Result:

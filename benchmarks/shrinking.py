@@ -24,7 +24,7 @@ import nomos
 from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
 from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import Stream, bound_to_range
+from nomos.engine.choices import Stream, map_to_range
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
@@ -130,7 +130,7 @@ def bugs_of(
         own = engine.with_inputs(rows)
         largest = _largest_draw(engine)
         drawn = words.words(0, first, len(rows)).tolist()
-        draws = [bound_to_range(word, 1, largest) for word in drawn]
+        draws = [map_to_range(word, 1, largest) for word in drawn]
         first += len(rows)
         columns = [np.arange(len(rows))] + ([np.array(draws)] if largest else [])
         known = np.stack(columns, axis=1)
@@ -156,7 +156,7 @@ def prepared_planted(plant: int) -> Engine:
     """Return a planted model, ready to be asked."""
     domain = type("Planted", (Loans,), {"plant": plant})
     result: Any = nomos.run(SPEC, domain=domain, store=False, budget=10)
-    engine: Engine = result.live.prepared.engine
+    engine: Engine = result.live.ready_job.engine
     return engine
 
 
@@ -165,7 +165,7 @@ def smallest_step(engine: Engine, row: np.ndarray) -> int:
     income = row[0] + np.arange(1, STEP + 1)
     rows = np.repeat(row[None], STEP + 1, axis=0)
     rows[1:, 0] = income
-    predict: Any = engine.program.batched("predict")
+    predict: Any = engine.program.find_batched("predict")
     answers = np.asarray(predict.many(rows))
     worse = np.flatnonzero(answers[0] > answers[1:])
     return int(worse[0]) + 1 if len(worse) else 0
@@ -226,7 +226,7 @@ def real_properties(bugs: int) -> None:
     for study, spec, model in PROPERTIES:
         path = STUDIES / study / "specs" / f"{spec}.nom"
         onnx = str(STUDIES / study / "models" / f"{model}.onnx")
-        prepared = Worker(Setting(STUDIES)).prepared(Job(path, {"model": onnx}))
+        prepared = Worker(Setting(STUDIES)).prepare_job(Job(path, {"model": onnx}))
         engine = prepared.engine
         assert engine.program.schema is not None
         real = RealRows(engine.program.source, engine.program.schema)

@@ -128,7 +128,7 @@ class _Encoding:
             value = self.formula(self.asked.calls[call][name])
             own = structure.columns.made_of(one.columns)
             tried = np.array([0, 1]) if one.names is None else np.array(one.names)
-            rows = space.changed(name, tried, dtype)
+            rows = space.change_feature(name, tried, dtype)
             seen = structure.columns.transform(rows).astype(float)[:, own]
             for place, column in enumerate(own):
                 numbers = seen[:, place]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import nomos
-from nomos.domain.reading.table import infer_feature, read_table
+from nomos.domain.reading.table import as_table, infer_feature
 from nomos.report.summary import failure_text
 
 MONOTONE = """
@@ -201,7 +201,7 @@ class TestTables:
             assert type(infer_feature("f", np.asarray(values))).__name__ == kind
 
     def test_missing_numbers_stay_missing(self):
-        table = read_table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}))
+        table = as_table(pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]}))
         back = table.original(table.rows)
         assert np.isnan(back["a"][1])
         assert back["b"][0] == "x"
@@ -209,16 +209,16 @@ class TestTables:
 
     def test_what_a_category_holds_comes_back_as_it_was(self):
         mixed = pd.DataFrame({"a": pd.Series([1, "x", None, 1], dtype=object)})
-        back = read_table(mixed).original(read_table(mixed).rows)
+        back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
     def test_dates_are_refused_with_a_remedy(self):
         dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
         with pytest.raises(nomos.DomainError, match="holds dates"):
-            read_table(dates)
+            as_table(dates)
 
     def test_rows_come_back_exactly(self, frame):
-        table = read_table(frame)
+        table = as_table(frame)
         pd.testing.assert_frame_equal(
             table.original(table.rows),
             frame.astype({"town": object}),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nomos
-from nomos.domain.reading.table import read_table
+from nomos.domain.reading.table import as_table
 from nomos.inline import SpecText
 
 pl = pytest.importorskip("polars")
@@ -62,11 +62,11 @@ def test_a_frame_of_polars_comes_to_the_model_as_it_was():
 
 
 def test_rows_of_polars_come_back_exactly():
-    table = read_table(polars_frame())
+    table = as_table(polars_frame())
     assert table.original(table.rows).equals(polars_frame())
     assert table.original(table.rows).schema == polars_frame().schema
 
 
 def test_dates_of_polars_are_refused_with_a_remedy():
     with pytest.raises(nomos.DomainError, match="`day` holds dates"):
-        read_table(pl.DataFrame({"day": [date(2020, 1, 1)]}))
+        as_table(pl.DataFrame({"day": [date(2020, 1, 1)]}))

@@ -42,7 +42,7 @@ RISE = relations.monotone("income", step=20).text
 
 def prepared(text: str) -> Prepared:
     job = _build_job(inline_spec(text, name="rise"), Path(), Loans, {})
-    return Worker(Setting(Path())).prepared(job)
+    return Worker(Setting(Path())).prepare_job(job)
 
 
 def checked(text: str) -> SanityCheck:
@@ -84,7 +84,7 @@ def test_a_spec_that_demands_nothing_notices_nothing() -> None:
 def test_the_model_of_the_job_stays_as_it_is() -> None:
     job = prepared(RISE)
     check_sanity(job, 0, Options(default_budget=100, search="random"))
-    predict = job.engine.program.batched("predict")
+    predict = job.engine.program.find_batched("predict")
     assert predict is not None
     rows = np.array([[20, 30], [40, 30]], dtype=np.float32)
     assert np.asarray(predict.many(rows)).tolist() == [0, 1]

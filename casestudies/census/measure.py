@@ -28,7 +28,7 @@ import numpy as np
 from casestudies.census import exact
 from casestudies.census.rivals import Aequitas, ExpGA
 from nomos import api
-from nomos.models.kinds import read_structure
+from nomos.models.kinds import extract_structure
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.runner.campaigns.plans.generations import Generations
@@ -70,7 +70,7 @@ def prepared(spec: str, model: str) -> Prepared:
     loaded = api.load_spec(HERE / "specs" / f"{spec}.nom")
     settings = {"model": str(HERE / "models" / f"{model}.onnx")}
     worker = Worker(Setting(HERE.parents[1]))
-    return worker.prepared(Job(loaded.path, settings, loaded))
+    return worker.prepare_job(Job(loaded.path, settings, loaded))
 
 
 def searched(one: Prepared, how: Any, seed: int, calls: int) -> tuple[Result, float]:
@@ -172,7 +172,7 @@ def exact_shares(model: str) -> dict[str, str]:
     schema, network = one.engine.program.schema, one.domain.model  # type: ignore[attr-defined]
     assert schema is not None
     encoding = Making(one.engine.program)._encoding
-    trees = read_structure(network, schema.width)
+    trees = extract_structure(network, schema.width)
     assert isinstance(trees, Trees)
     cells = [
         exact.cells_of(trees, number, np.arange(low, high + 1, dtype=np.float32))

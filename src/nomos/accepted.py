@@ -32,17 +32,16 @@ class Kind:
     """Values of one kind; `wanted` says which, in the words of an error."""
 
     wanted: str
-    metavar = "TEXT"
 
     def accept(self, given: Any) -> Any:
         """Return the value of what a program gives."""
         try:
             return self._convert(given)
         except (TypeError, ValueError, OverflowError, ArithmeticError):
-            words = f"takes {self.wanted}, not {_shown(given)}{self._hint(given)}"
+            words = f"takes {self.wanted}, not {_show_given(given)}{self._hint(given)}"
         raise ValueError(words)
 
-    def read(self, text: str) -> Any:
+    def parse_text(self, text: str) -> Any:
         """Return the value of a text."""
         with suppress(ValueError):
             return self.accept(self._parse(text))
@@ -65,7 +64,6 @@ class TakesWhole(Kind):
 
     least: int | None = 1
     most: int | None = LARGEST_COUNT
-    metavar = "N"
 
     @property
     def wanted(self) -> str:  # type: ignore[override]
@@ -98,7 +96,6 @@ class TakesNumber(Kind):
     least: float
     most: float = 1e9
     is_above: bool = False  # whether `least` itself is none of them
-    metavar = "NUMBER"
 
     def _convert(self, given: Any) -> float:
         value = float(_real(given))
@@ -115,7 +112,6 @@ class TakesShare(Kind):
     """Shares such as `2%` or 0.02: at least 0, less than 1."""
 
     wanted = "a share such as 2% or 0.02, less than 1"
-    metavar = "SHARE"
 
     def _convert(self, given: Any) -> float:
         if isinstance(given, str):
@@ -134,7 +130,6 @@ class TakesWord(Kind):
         self.words, self._pattern = words, re.compile(pattern)
         listed = [*words, more] if more else list(words)
         self.wanted = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        self.metavar = "|".join(words)
 
     def _convert(self, given: Any) -> str:
         is_known = given in self.words or self._pattern.fullmatch(given) is not None
@@ -148,8 +143,6 @@ class TakesWord(Kind):
 
 class TakesConfirm(TakesWhole):
     """How many violations are re-run in isolation: `all`, or a number."""
-
-    metavar = "all|N"
 
     @property
     def wanted(self) -> str:  # type: ignore[override]
@@ -309,11 +302,11 @@ def accept_fields(made: Any, kinds: Mapping[str, Kind]) -> None:
     for field in fields(made):
         given = getattr(made, field.name)
         if field.name in kinds and not (given is None and field.default is None):
-            value = accepted(field.name, kinds[field.name], given)
+            value = accept_option(field.name, kinds[field.name], given)
             object.__setattr__(made, field.name, value)
 
 
-def accepted(name: str, kind: Kind, given: Any) -> Any:
+def accept_option(name: str, kind: Kind, given: Any) -> Any:
     """Return an option's value; raises NomosError with its name where it takes no such."""
     try:
         return kind.accept(given)
@@ -339,7 +332,7 @@ def _real(given: Any) -> Real:
     return given
 
 
-def _shown(given: Any) -> str:
+def _show_given(given: Any) -> str:
     """Return a wrong value as text, whatever it is."""
     try:
         text = repr(given)

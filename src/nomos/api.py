@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.accepted import FILE, RUN, TakesList, accepted, meant
+from nomos.accepted import FILE, RUN, TakesList, accept_option, meant
 from nomos.errors import NomosError, StoreError
 from nomos.terminal import printable
 
@@ -42,7 +42,7 @@ def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Disc
     from nomos.runner.project.discovery import discover_specs
 
     every = [named] if isinstance(named, str | Path) else named
-    every = accepted("specs", TakesList(FILE), every)
+    every = accept_option("specs", TakesList(FILE), every)
     return discover_specs([str(one) for one in every], **options)
 
 
@@ -113,10 +113,12 @@ def run_specs(  # noqa: PLR0913 - keywords
     given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
     given |= {"store": store, "handlers": handlers}
     given |= {"control": control, "verify": verify}
-    taken = {name: accepted(name, RUN[name], value) for name, value in given.items()}
+    taken = {
+        name: accept_option(name, RUN[name], value) for name, value in given.items()
+    }
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
-    whole = left_out(found)
+    whole = make_skipped_run(found)
     for root, paths in group_by_project(found.specs).items():
         run = drive(
             [
@@ -139,10 +141,10 @@ def run_specs(  # noqa: PLR0913 - keywords
         mark_reported(keeping_store(root, _warn, store), run.results)
         whole.results += run.results
         whole.failures += run.failures
-    return shown_results(whole)
+    return make_displayable(whole)
 
 
-def left_out(found: Discovery) -> Run:
+def make_skipped_run(found: Discovery) -> Run:
     """Return a run without results, whose failures are what looks like specs."""
     from nomos.runner.driver import Run
     from nomos.runner.jobs import Failure, Job
@@ -267,7 +269,7 @@ def campaign_options(**given: Any) -> Options:
     return Options(**given)
 
 
-def shown_results(run: Run) -> Results:
+def make_displayable(run: Run) -> Results:
     """Return results that show themselves."""
     from nomos.report.notebook import showable_result
 
@@ -363,9 +365,9 @@ def live_of(
     of it is run. `settings` are those, `model` among them, that the caller trusts.
     """
     from nomos.runner.live import Reopened
-    from nomos.runner.project.reopening import reopened_job
+    from nomos.runner.project.reopening import reopen_job
 
-    root, job = reopened_job(subject, store, settings)
+    root, job = reopen_job(subject, store, settings)
     return Reopened(_worker(root), job)
 
 
@@ -389,7 +391,7 @@ def replay(
     With `shrunk` it is the bug's smaller case that is run. `settings` are trusted ones.
     """
     live = live_of(record.subject, store, settings)
-    return live, live.prepared.replay(record.bug, shrunk=shrunk)
+    return live, live.ready_job.replay(record.bug, shrunk=shrunk)
 
 
 def _warn(message: str) -> None:

@@ -71,9 +71,9 @@ class during(AbstractContextManager[None]):  # noqa: N801 - called as a function
         self._variable.reset(self._before)
 
 
-def placed(wanted: Placement) -> AbstractContextManager[None]:
+def place_models(wanted: Placement) -> AbstractContextManager[None]:
     """Load models on a device inside: what `--device` and `--dtype` do."""
-    device, is_auto = resolved(wanted.device), wanted.device == "auto"
+    device, is_auto = resolve_device(wanted.device), wanted.device == "auto"
     return during(_placed, replace(wanted, device=device, is_auto=is_auto))
 
 
@@ -82,7 +82,7 @@ def judging() -> AbstractContextManager[None]:
     return during(_judging, True)
 
 
-def resolved(device: str) -> str:
+def resolve_device(device: str) -> str:
     """Return a device that is there; `auto` is the fastest. Raises where it is not."""
     if device == "cpu":
         return device

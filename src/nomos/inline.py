@@ -12,13 +12,13 @@ from typing import Any, cast
 import numpy as np
 
 from nomos import api
-from nomos.accepted import MODEL, OPTIONS, SEED, SETTINGS, accepted, meant
+from nomos.accepted import MODEL, OPTIONS, SEED, SETTINGS, accept_option, meant
 from nomos.diagnostics import Source
 from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched, check_takes_many
-from nomos.domain.reading.csvfile import quoted
-from nomos.domain.reading.table import Table, read_table
+from nomos.domain.reading.csvfile import quote_text
+from nomos.domain.reading.table import Table, as_table
 from nomos.errors import NomosError
 from nomos.lang.checking.check import check_spec
 from nomos.lang.checking.declarations import Value
@@ -47,14 +47,14 @@ def feature_of(record: str, feature: str) -> str:
     """Return the text that reads a feature, whatever its name."""
     if feature.isidentifier() and feature.isascii():
         return f"{record}.{feature}"
-    return f"getFeat({record}, {quoted(feature)})"
+    return f"getFeat({record}, {quote_text(feature)})"
 
 
 def with_feature(record: str, feature: str, value: str) -> str:
     """Return the text for a copy of a record with another value of a feature."""
     if feature.isidentifier() and feature.isascii():
         return f"{record}[{feature} := {value}]"
-    return f"setFeat({record}, {quoted(feature)}, {value})"
+    return f"setFeat({record}, {quote_text(feature)}, {value})"
 
 
 def run(  # noqa: PLR0913 - keywords, each with a default
@@ -108,7 +108,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
         isinstance(spec, SpecText) or _is_spec_text(spec)
     ):
         limits["inputs"], inputs = inputs, None  # the spec's file has a domain
-    seed = accepted("seed", SEED, seed)
+    seed = accept_option("seed", SEED, seed)
     settings = _texts_of(settings, params, model)
     wide: dict[str, int] = {}
     domain = _choose_domain(domain, inputs, labels, functions, wide)
@@ -125,7 +125,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
         raise KeyboardInterrupt
-    result = api.only_result(api.shown_results(run))
+    result = api.only_result(api.make_displayable(run))
     if wide and result.counts.crashed and not result.counts.judged:
         raise NomosError(_too_wide(*next(iter(wide.items()))))
     return result
@@ -134,11 +134,11 @@ def run(  # noqa: PLR0913 - keywords, each with a default
 def _texts_of(settings: Any, params: Any, model: Any) -> dict[str, str]:
     """Return the settings of a job, params and the model among them."""
     found: dict[str, str] = {
-        **accepted("settings", SETTINGS, settings),
-        **accepted("params", SETTINGS, params),
+        **accept_option("settings", SETTINGS, settings),
+        **accept_option("params", SETTINGS, params),
     }
     if model is not None:
-        found["model"] = str(accepted("model", MODEL, model))
+        found["model"] = str(accept_option("model", MODEL, model))
     return found
 
 
@@ -250,7 +250,7 @@ def _build_domain(
 
     `wide` is told which functions answer with several numbers for a record.
     """
-    table = read_table(inputs)
+    table = as_table(inputs)
     source: Any
     if table is not None:
         source = table.rows

@@ -21,7 +21,7 @@ def _taking(kind: str) -> Callable[[str], Any]:
         from nomos import accepted
 
         try:
-            return getattr(accepted, kind).read(text)
+            return getattr(accepted, kind).parse_text(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"it {error}") from None
 

@@ -129,7 +129,7 @@ def _run_or_raise(prepared: Prepared, seed: int, options: Options) -> Result:
 def _find_called_functions(program: Program) -> list[str]:
     """Return the batched functions that the block calls."""
     names = sorted(program.spec.code.called)
-    return [name for name in names if program.batched(name) is not None]
+    return [name for name in names if program.find_batched(name) is not None]
 
 
 def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
@@ -137,7 +137,7 @@ def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prep
     program = copy.copy(prepared.engine.program)
     program.functions = dict(program.functions)
     for name in names:
-        bound = program.batched(name)
+        bound = program.find_batched(name)
         assert bound is not None
         program.functions[name] = _make_faulty(bound, wrong)
     return replace(prepared, engine=Engine(program, prepared.engine.mode))
@@ -196,7 +196,7 @@ def _find_changed_features(engine: Engine) -> list[str]:
     program = engine.program
     choices: list[Any] = []
     with suppress(EndlessRange):
-        for known in engine.listed():
+        for known in engine.list_cases():
             choices += known[:200].tolist()
             if len(choices) >= 200:
                 break

@@ -21,10 +21,10 @@ _ODD_IN_A_LINE = re.compile(
 
 def printable(text: str) -> str:
     r"""Return a text in which odd characters are written out: \x1b, \u202e."""
-    return _ODD_IN_A_LINE.sub(_written_out, text)
+    return _ODD_IN_A_LINE.sub(_escape_match, text)
 
 
-def _written_out(odd: re.Match[str]) -> str:
+def _escape_match(odd: re.Match[str]) -> str:
     return odd[0].encode("unicode_escape").decode()
 
 

@@ -168,7 +168,9 @@ def test_an_applicant_is_coded_feature_by_feature() -> None:
     line = "A12 48 A32 A43 5951 A61 A73 2 A92 A101 2 A121 22 A143 A152 1 A173 1 A191 A201 2"
     row = np.array(german_data.encode(line.split()), dtype=np.float32)
     seen = {
-        feature.name: feature.read(row[GermanCredit.schema.place(feature.name)[1]])
+        feature.name: feature.decode_value(
+            row[GermanCredit.schema.place(feature.name)[1]]
+        )
         for feature in GermanCredit.schema.features
     }
     assert seen == {

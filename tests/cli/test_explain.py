@@ -5,7 +5,7 @@ from click.testing import CliRunner, Result
 
 from nomos.cli import cli
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page_of, title_of
+from nomos.diagnostics.pages import all_pages, title_of
 
 
 def run(*arguments: str) -> Result:
@@ -15,11 +15,11 @@ def run(*arguments: str) -> Result:
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.slug)
 def test_a_code_shows_its_page(code: Code) -> None:
     result = run(code.slug)
-    assert (result.exit_code, result.output) == (0, page_of(code))
+    assert (result.exit_code, result.output) == (0, code.page)
 
 
 def test_a_code_can_be_copied_from_a_message() -> None:
-    assert run("error[unknown-feature]:").output == page_of(Code.UNKNOWN_FEATURE)
+    assert run("error[unknown-feature]:").output == Code.UNKNOWN_FEATURE.page
 
 
 def test_without_a_code_all_are_listed() -> None:

@@ -24,8 +24,8 @@ from nomos.cli import cli
 from nomos.domain import Category, Flag, Integer, OneHot, Real, Schema
 from nomos.domain.reading.csvfile import (
     infer_features,
+    load_columns,
     number,
-    read_columns,
     read_rows,
     to_frame,
 )
@@ -334,7 +334,7 @@ class TestCsv:
             for i in range(50)
         ]
         write_csv(path, head, rows)
-        features = infer_features(read_columns(path), one_hot=False)
+        features = infer_features(load_columns(path), one_hot=False)
         assert features == [
             Integer("n", 0, 49),
             Real("r", 0.0, 24.5),
@@ -343,7 +343,7 @@ class TestCsv:
             OneHot("town", ("A", "B")),
         ]
         scattered = ["town=A", "n", "town=B"]  # a group's columns stay where they are
-        columns = read_columns(path)
+        columns = load_columns(path)
         kept = infer_features({n: columns[n] for n in scattered}, one_hot=False)
         assert kept == [Flag("town=A"), Integer("n", 0, 49), Flag("town=B")]
         read = read_rows(path, Schema(*features))
@@ -368,12 +368,12 @@ class TestCsv:
         path = tmp_path / "t.csv"
         path.write_text(text)
         with pytest.raises(DomainError, match=says):
-            read_columns(path)
+            load_columns(path)
 
     def test_other_separators_and_a_byte_order_mark_are_read(self, tmp_path):
         path = tmp_path / "t.csv"
         path.write_text("a;b\n1;x\n", encoding="utf-8-sig")
-        assert read_columns(path) == {"a": ["1"], "b": ["x"]}
+        assert load_columns(path) == {"a": ["1"], "b": ["x"]}
 
     def test_a_level_that_the_schema_lacks_is_named(self, tmp_path):
         path = tmp_path / "t.csv"

@@ -7,7 +7,7 @@ import pytest
 
 from nomos import api
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
-from nomos.diagnostics.pages import all_pages, page_of, title_of
+from nomos.diagnostics.pages import all_pages, title_of
 from nomos.lang.checking.check import check_spec
 from nomos.lang.types import FeatureType, Function, Offer, Type
 from nomos.lang.writing.format import format_spec
@@ -20,7 +20,7 @@ CODES = list(Code)
 
 
 def examples(code: Code) -> dict[str, str]:
-    return dict(EXAMPLE.findall(page_of(code)))
+    return dict(EXAMPLE.findall(code.page))
 
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)
@@ -37,7 +37,7 @@ def test_there_are_no_pages_without_a_code() -> None:
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)
 def test_each_page_has_a_title_two_examples_and_a_reason(code: Code) -> None:
-    text = page_of(code)
+    text = code.page
     assert text.startswith(f"# {code.slug}\n\n{title_of(code)}\n\n## Wrong\n")
     assert title_of(code).endswith(".")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Wrong", "Right", "Why"]
@@ -97,7 +97,8 @@ HERE = Span(0, 1)
 
 @pytest.mark.parametrize("code", CODES, ids=lambda code: code.slug)
 def test_wordings_are_short_lower_case_and_without_a_full_stop(code: Code) -> None:
-    for text in filter(None, (code.message, code.help, code.note)):
+    assert {"message"} <= code.words.keys() <= {"message", "help", "note", "severity"}
+    for text in code.words.values():
         assert not text.endswith(".")
         assert text[0] in "`{" or text[0].islower()
         assert len(text) < 220

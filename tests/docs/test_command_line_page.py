@@ -9,14 +9,21 @@ import pytest
 from nomos.cli import cli
 from nomos.results.result import Counts
 
-PAGE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+TABLES = (ROOT / "src/nomos/cli/options.md").read_text("utf-8")
 COMMANDS = cli.list_commands(click.Context(cli))
 
 
-def section(command: str) -> str:
-    _, found, rest = PAGE.partition(f"## nomos {command}\n")
+def section(command: str, page: str = PAGE) -> str:
+    _, found, rest = page.partition(f"## nomos {command}\n")
     assert found, f"there is no section on `nomos {command}`"
     return re.split(r"^## ", rest, flags=re.MULTILINE)[0]
+
+
+def rows(command: str, page: str) -> list[str]:
+    text = section(command, page)
+    return [line for line in text.splitlines() if line.startswith("| `-")]
 
 
 def options(command: str) -> set[str]:
@@ -39,13 +46,22 @@ def test_page_names_every_option_of_a_command(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_page_lists_no_option_that_a_command_lacks(command: str) -> None:
-    rows = [line for line in section(command).splitlines() if line.startswith("| `-")]
     listed = {
         name
-        for row in rows
+        for row in rows(command, PAGE)
         for name in re.findall(r"`(--?[\w-]+)", row.split(" | ")[0])
     }
     assert listed - options(command) == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_page_say_the_same_of_an_option(command: str) -> None:
+    assert rows(command, PAGE) == rows(command, TABLES)
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    helped = [p.help for p in found.params if isinstance(p, click.Option)]
+    assert None not in helped
+    assert len(helped) >= len(rows(command, TABLES))
 
 
 def test_page_has_a_section_on_no_other_command() -> None:

@@ -14,8 +14,8 @@ from nomos.domain import Category, Integer, Real
 from nomos.domain.reading.csvfile import (
     feature_code,
     infer_features,
+    load_columns,
     number,
-    read_columns,
     read_rows,
     to_frame,
 )
@@ -29,13 +29,13 @@ def write(path: Path, text: str) -> Path:
 def test_a_field_may_be_of_any_length(tmp_path: Path) -> None:
     before = csv.field_size_limit()
     long = "x" * 200_000
-    assert read_columns(write(tmp_path / "a.csv", f"a,b\n1,{long}\n"))["b"] == [long]
+    assert load_columns(write(tmp_path / "a.csv", f"a,b\n1,{long}\n"))["b"] == [long]
     assert csv.field_size_limit() == before
 
 
 def test_line_ends_inside_quotes_belong_to_the_field(tmp_path: Path) -> None:
     text = 'a,b\r\n1,"x\u2028y\x0cz"\r\n\r\n2,"p\nq"\r\n'
-    columns = read_columns(write(tmp_path / "a.csv", text))
+    columns = load_columns(write(tmp_path / "a.csv", text))
     assert columns == {"a": ["1", "2"], "b": ["x\u2028y\x0cz", "p\nq"]}
 
 
@@ -56,17 +56,17 @@ def test_what_is_wrong_with_a_table_is_told_with_its_line(
     tmp_path: Path, text: str, words: str
 ) -> None:
     with pytest.raises(DomainError, match=rf"a\.csv:? {words}"):
-        read_columns(write(tmp_path / "a.csv", text))
+        load_columns(write(tmp_path / "a.csv", text))
 
 
 def test_what_is_no_text_is_told_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
     with pytest.raises(DomainError, match=r"a\.csv is no table of text in UTF-8"):
-        read_columns(tmp_path / "a.csv")
+        load_columns(tmp_path / "a.csv")
     with pytest.raises(DomainError, match="cannot be read: Is a directory"):
-        read_columns(tmp_path)
+        load_columns(tmp_path)
     with pytest.raises(DomainError, match="cannot be read: No such file"):
-        read_columns(tmp_path / "b.csv")
+        load_columns(tmp_path / "b.csv")
 
 
 def test_spellings_of_no_number_and_of_infinity_are_numbers(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_spellings_of_no_number_and_of_infinity_are_numbers(tmp_path: Path) -> N
     assert number("-inf") == number("-Infinity") == -math.inf
     assert number("1_0") is None
     path = write(tmp_path / "a.csv", "a,b\n1,inf\n2.5,-Infinity\nnan,3\n")
-    features = infer_features(read_columns(path), one_hot=False)
+    features = infer_features(load_columns(path), one_hot=False)
     assert features == [Real("a", 1, 2.5), Integer("b", 3, 3)]
     rows = read_rows(path, Schema(*features))
     assert rows[:, 1].tolist() == [np.inf, -np.inf, 3]
@@ -104,17 +104,17 @@ def test_a_cell_that_does_not_fit_is_told_with_its_row_and_column(
 def test_decimal_commas_are_read_where_commas_part_no_columns(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a;b;c\n1,5;2,5;x,1\n-2;;3,5\n", "utf-8")
-    columns = read_columns(path)
+    columns = load_columns(path)
     assert columns == {"a": ["1.5", "-2"], "b": ["2.5", ""], "c": ["x,1", "3,5"]}
     path.write_text('a,b\n"1,234",2\n', "utf-8")
-    assert read_columns(path) == {"a": ["1,234"], "b": ["2"]}
+    assert load_columns(path) == {"a": ["1,234"], "b": ["2"]}
 
 
 def test_what_pandas_takes_for_a_gap_is_one_in_a_frame(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "rows.csv"
     path.write_text("town,n\nAix,1\nNA,2\n,3\nNone,4\nTrue,5\n", "utf-8")
-    schema = Schema(*infer_features(read_columns(path), one_hot=False))
+    schema = Schema(*infer_features(load_columns(path), one_hot=False))
     frame = to_frame(read_rows(path, schema), schema)
     pandas.testing.assert_frame_equal(frame, pandas.read_csv(path), check_dtype=False)
 
@@ -122,7 +122,7 @@ def test_what_pandas_takes_for_a_gap_is_one_in_a_frame(tmp_path: Path) -> None:
 def test_blanks_in_a_cell_are_a_part_of_it(tmp_path: Path) -> None:
     path = tmp_path / "plans.csv"
     path.write_text("plan,age\npro , 3\npro,4 \n pro,5\n")
-    columns = read_columns(path)
+    columns = load_columns(path)
     assert columns["plan"] == ["pro ", "pro", " pro"]
     plan, age = infer_features(columns, one_hot=False)
     assert plan.levels == (" pro", "pro", "pro ")

@@ -44,7 +44,7 @@ def test_columns_follow_each_other_and_groups_take_one_for_each_level() -> None:
 
 
 def test_a_spec_sees_numbers_positions_and_names() -> None:
-    seen = [f.read(ROW[0, SCHEMA.place(f.name)[1]]) for f in SCHEMA.features]
+    seen = [f.decode_value(ROW[0, SCHEMA.place(f.name)[1]]) for f in SCHEMA.features]
     assert seen == [30, "Male", 0.5, 2, "car", 1]
     assert [type(value) for value in seen] == [int, str, float, int, str, int]
     assert [t.type for t in SCHEMA.types] == [
@@ -135,8 +135,8 @@ def test_no_rows_have_no_problems() -> None:
 def test_whole_numbers_too_large_for_numpy_stay_exact() -> None:
     feature = Integer("n", 0, 10)
     columns = np.array([[1e30], [3.0]])
-    assert feature.read_many(columns) == [int(1e30), 3]
-    assert feature.read_many(columns[1:]).tolist() == [3]
+    assert feature.decode_values(columns) == [int(1e30), 3]
+    assert feature.decode_values(columns[1:]).tolist() == [3]
 
 
 def test_a_feature_alone_holds_any_finite_number() -> None:

@@ -13,8 +13,8 @@ from nomos.engine.choices import (
     NoSuchNumber,
     Odometer,
     Stream,
-    bound_to_range,
     choice_of,
+    map_to_range,
     replay_draws,
     words_to_ranges,
 )
@@ -74,7 +74,7 @@ def test_many_are_bounded_as_each_is(draws: list[tuple[int, int, int]]) -> None:
     words = np.array([word for word, _, _ in draws], dtype=np.uint64)
     low = np.array([min(a, b) for _, a, b in draws])
     high = np.array([max(a, b) for _, a, b in draws])
-    expected = [bound_to_range(w, min(a, b), max(a, b)) for w, a, b in draws]
+    expected = [map_to_range(w, min(a, b), max(a, b)) for w, a, b in draws]
     assert words_to_ranges(words, low, high).tolist() == expected
     assert all(
         min(a, b) <= e <= max(a, b)
@@ -85,7 +85,7 @@ def test_many_are_bounded_as_each_is(draws: list[tuple[int, int, int]]) -> None:
 @given(WORDS, st.integers(0, 2**32 + 5))
 def test_ranges_about_two_to_the_32_are_bounded_as_each_is(word: int, top: int) -> None:
     many = words_to_ranges(np.array([word], np.uint64), np.array([0]), np.array([top]))
-    assert many.tolist() == [bound_to_range(word, 0, top)]
+    assert many.tolist() == [map_to_range(word, 0, top)]
 
 
 def test_no_words_are_no_numbers() -> None:
@@ -176,7 +176,7 @@ def test_a_chunk_draws_what_its_cases_draw_alone() -> None:
     assert waiting is None
     for row, position, value in zip(rows, positions, values, strict=True):
         (word,) = stream.words(int(position), 100 + int(row), 1).tolist()
-        assert value == bound_to_range(word, 1, 1000)
+        assert value == map_to_range(word, 1, 1000)
         assert cases.choice(int(row), int(position), "integer", 1, 1000) == value
     seeds, waiting = cases.draw(None, 2, "seed", None, None)
     assert waiting is None

@@ -80,7 +80,7 @@ def engine(tmp_path: Path, ensures: str, **settings: str) -> Engine:
         and (line == f"output {name};" or line.startswith(f"  {name} ="))
     }
     path.write_text("\n".join(line for line in lines if line not in gone) % ensures)
-    return Worker(Setting(tmp_path)).prepared(Job(path, settings)).engine
+    return Worker(Setting(tmp_path)).prepare_job(Job(path, settings)).engine
 
 
 @pytest.mark.parametrize("ensures", ENSURES)
@@ -130,7 +130,7 @@ def test_an_answer_put_off_is_asked_for_after_other_cases_have_left(
         "var part := if x > 0 then a / (x - 3) else 0.0;\n"
         "ensures a == part || a < 1;\n"
     )
-    one = Worker(Setting(tmp_path)).prepared(Job(path, {})).engine
+    one = Worker(Setting(tmp_path)).prepare_job(Job(path, {})).engine
     cases, limits = RandomCases(Stream(3, "a"), 0, 400), Limits(2**62, 2**62)
     found = one.run(cases, limits)
     alone = one.run(cases, limits, one_by_one=True)

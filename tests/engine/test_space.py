@@ -100,8 +100,10 @@ def test_a_case_that_is_a_function_is_listed_by_running_it(
         case.accept()
 
     plain = make(spec(""), Few())
-    assert [len(cases) for cases in Engine(plain).listed()] == [5]
-    compiled = [cases.tolist() for cases in Engine(plain, "sequential", draws).listed()]
+    assert [len(cases) for cases in Engine(plain).list_cases()] == [5]
+    compiled = [
+        cases.tolist() for cases in Engine(plain, "sequential", draws).list_cases()
+    ]
     assert compiled == [[[n, 0], [n, 1]] for n in range(5)]
 
 
@@ -114,8 +116,8 @@ def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) ->
 
 def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> None:
     draws = "\n".join(f"var v{n} := randInt(0, 9);" for n in range(40))
-    assert Engine(make(spec(draws), Few())).estimated_space() is None
-    assert Engine(make(spec("var v := randInt(1, 3);"), Few())).estimated_space() == 15
+    assert Engine(make(spec(draws), Few())).estimate_space() is None
+    assert Engine(make(spec("var v := randInt(1, 3);"), Few())).estimate_space() == 15
 
 
 @pytest.mark.parametrize("inputs", [9, 40, 1000])
@@ -125,9 +127,9 @@ def test_a_space_of_any_size_is_listed_from_any_place(
     rows = np.zeros((1000, 1), dtype=np.float32)
     text = spec("").replace("input x;", f"input x;\ninput xs[{inputs - 1}];")
     engine = Engine(make(text, Few()).with_inputs(rows))
-    assert engine.space_within(10**6) is engine.estimated_space() is None
+    assert engine.space_within(10**6) is engine.estimate_space() is None
     last = 1000**inputs - 1
-    (cases,) = engine.listed(last - 1000, 1002)
+    (cases,) = engine.list_cases(last - 1000, 1002)
     assert cases[0].tolist() == [999] * (inputs - 2) + [998, 999]
     assert cases[-1].tolist() == [999] * inputs
     assert len(cases) == 1001

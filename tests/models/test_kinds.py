@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from nomos import ModelError, load_model
 from nomos.errors import NotProvable
 from nomos.models.formats.sklearn import EstimatorModel
-from nomos.models.kinds import all_kinds, read_structure
+from nomos.models.kinds import all_kinds, extract_structure
 from nomos.train.repairing.trainers.estimators import find_constraint_parameter
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "load-a-model.md"
@@ -104,7 +104,7 @@ def test_a_class_that_overrides_nothing_is_read_as_the_one_it_inherits_from(
     rows, labels = records
     fitted = make().fit(rows, labels)
     for model in (fitted, load_model(fitted)):
-        structure = read_structure(model, 3)
+        structure = extract_structure(model, 3)
         assert (structure.answers(structure.scores(rows)) == fitted.predict(rows)).all()
 
 
@@ -129,7 +129,7 @@ def test_a_class_that_answers_in_its_own_way_is_never_read_as_another(
         model.fit(*records)
     for asked in (model, load_model(model)):
         with pytest.raises(NotProvable, match=why):
-            read_structure(asked, 3)
+            extract_structure(asked, 3)
 
 
 def test_an_adapter_whose_class_changes_answers_is_not_read(records: Any) -> None:
@@ -140,7 +140,7 @@ def test_an_adapter_whose_class_changes_answers_is_not_read(records: Any) -> Non
     with pytest.raises(
         NotProvable, match="a Turned is a EstimatorModel that overrides"
     ):
-        read_structure(Turned(Plain().fit(*records), "turned"), 3)
+        extract_structure(Turned(Plain().fit(*records), "turned"), 3)
 
 
 def test_only_a_class_that_trains_as_its_library_does_gets_constraints() -> None:
@@ -191,12 +191,12 @@ class ToyModel(Adapter):
     def __init__(self, path):
         super().__init__(str(path))
         self.limit = float(path.read_text()[4:])
-    def _answer_scores(self, rows):
+    def score_rows(self, rows):
         over = rows.sum(axis=1) - self.limit
         return np.column_stack([-over, over])
-    def _answer_labels(self, rows):
+    def label_rows(self, rows):
         return (rows.sum(axis=1) > self.limit).astype(int)
-    def read_structure(self, width):
+    def extract_structure(self, width):
         return Layers(columns=as_they_are(width), roundoff=DOUBLE, classes=self.classes,
                       weights=(np.ones((1, width)),), biases=(np.array([-self.limit]),))
 
@@ -247,7 +247,7 @@ def test_a_package_adds_a_kind_that_is_loaded_read_repaired_and_listed(
     model = load_model(toy / "model.toy")
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
     assert model.predict(rows).tolist() == [0, 1]
-    structure = read_structure(model, 2)
+    structure = extract_structure(model, 2)
     assert structure.answers(structure.scores(rows)).tolist() == [0, 1]
     trainer = make_trainer(toy / "model.toy", trust=False)
     assert trainer.first is not None
@@ -300,8 +300,8 @@ def test_layers_of_torch_are_known_by_their_classes_and_not_by_their_names() -> 
     refused += [torch.jit.script(layers(ReLU()))]
     for module in refused:
         with pytest.raises(NotProvable):
-            read_structure(load_model(module), 2)
+            extract_structure(load_model(module), 2)
     for module in (layers(nn.ReLU()), layers(nn.ReLU(), Same)):
-        assert len(read_structure(load_model(module), 2).weights) == 2
+        assert len(extract_structure(load_model(module), 2).weights) == 2
     scripted = load_model(torch.jit.script(layers(nn.ReLU())))
-    assert len(read_structure(scripted, 2).weights) == 2
+    assert len(extract_structure(scripted, 2).weights) == 2

@@ -143,12 +143,12 @@ def make_result(*bugs: Bug, **facts: Any) -> Result:
 
 
 # Tests are modules of their own, so what they share comes by fixtures.
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bug() -> Callable[..., Bug]:
     return make_bug
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def result() -> Callable[..., Result]:
     return make_result
 

@@ -26,7 +26,7 @@ def test_the_heading_says_which_bug_this_is(bug):
     assert "income  bug 0000000003   open   `d1 <= d2` does not hold" in text
     assert "specs/income.nom  model nn.onnx  seed 7  case 9  choices [3]" in text
     batch = bug_heading(BugRecord(bug(confirmed="batch"), subject, 7, "open", 1)).plain
-    assert "not run alone" in batch and "not run alone" not in text
+    assert "not in isolation" in batch and "not in isolation" not in text
 
 
 def test_only_differing_features_are_shown_unless_all_are_asked_for():

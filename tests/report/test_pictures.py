@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from nomos.domain.show import Image, Sound, shown
+from nomos.domain.show import Image, Sound, show_record
 from nomos.report.pictures import (
     image_difference,
     png_bytes,
@@ -71,21 +71,21 @@ def test_pixels_that_are_no_numbers_are_drawn_all_the_same():
 
 @pytest.mark.parametrize("shape", [(9, 12), (9, 12, 1), (1, 9, 12)])
 def test_an_array_of_one_channel_is_a_grey_image(shape):
-    look = shown(np.zeros(shape))
+    look = show_record(np.zeros(shape))
     assert isinstance(look, Image)
     assert look.pixels.shape == (9, 12)
 
 
 @pytest.mark.parametrize("shape", [(9, 12, 3), (3, 9, 12)])
 def test_an_array_of_three_channels_is_an_image_in_colour(shape):
-    look = shown(np.zeros(shape))
+    look = show_record(np.zeros(shape))
     assert isinstance(look, Image)
     assert look.pixels.shape == (9, 12, 3)
 
 
 @pytest.mark.parametrize("shape", [(), (40,), (3, 4), (9, 9, 5), (2, 3, 9, 9)])
 def test_other_arrays_are_no_images(shape):
-    assert shown(np.zeros(shape)) is None
+    assert show_record(np.zeros(shape)) is None
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (9, 9, 4), (1, 9, 9, 3)])
@@ -104,7 +104,7 @@ def test_a_high_picture_fits_a_terminal():
 
 
 def test_whole_numbers_go_to_255():
-    look = shown(np.full((8, 8, 3), 51, dtype=np.uint8))
+    look = show_record(np.full((8, 8, 3), 51, dtype=np.uint8))
     assert isinstance(look, Image)
     assert look.pixels[0, 0].tolist() == [0.2, 0.2, 0.2]
 

@@ -86,4 +86,6 @@ def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):
     parts = [
         part.plain for part in summary_parts([result(bug()), result(model="m")], 40)
     ]
-    assert parts[0].startswith("income on -\n  violated, 2-safety, 1 unique bugs\n")
+    assert parts[0].startswith(
+        "income on -\n  violated, 2-safety, 1 unique bug; 1 of 300"
+    )

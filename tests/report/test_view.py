@@ -50,7 +50,7 @@ def test_an_exact_count_has_no_interval(bug, result):
 def test_without_a_verdict_no_bound_is_claimed(result):
     assert (
         view_property([result(unstable=71, passed=229)]).rate
-        == "0 of 229, 71 did not come back"
+        == "0 of 229, 71 did not fail again"
     )
     assert view_property([result(crashed=1)]).rate == "0 of 300, no verdict"
     assert view_property([result()]).rate == "0 of 300: at most 1 % at 95 %"
@@ -96,14 +96,14 @@ def test_what_must_be_said_is_said(result, facts, said):
 def test_a_few_unstable_violations_beside_many_bugs_are_told(bug, result):
     one = result(*(bug(n) for n in range(100)), unstable=2)
     assert one.problem == ""
-    assert any("2 violations did not come back" in text for text in remarks(one))
+    assert any("2 violations did not fail again" in text for text in remarks(one))
 
 
 def test_how_bugs_were_confirmed_is_told(bug, result):
     one = result(
         bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, run_alone=1
     )
-    assert any("1 more came back in a batch" in text for text in remarks(one))
+    assert any("the other 1 in a batch" in text for text in remarks(one))
     _, second = view_property([one]).all_bugs()
     assert "failed again in a batch of other cases, not in isolation" in second.facts
 
@@ -125,7 +125,7 @@ def test_each_ensures_of_several_has_its_own_rate(bug, result):
     assert one.ensures[1].rate == "0 of 300: at most 1 % at 95 %"
     assert view_property([result(bug())]).ensures == ()
     exact = result(bug(), ensures=both, search="exhaustive", is_complete=True)
-    assert view_property([exact]).ensures[0].rate == "30 of 300"
+    assert view_property([exact]).ensures[0].rate == "exact: 30 of 300"
 
 
 def test_lines_of_the_spec_have_the_counts_of_their_bugs(bug, result):

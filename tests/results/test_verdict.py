@@ -28,8 +28,9 @@ from nomos.results.verdict import (
 
 DEPENDS = (
     " violations did not come back when run again:"
-    " the model's answers depend on the other cases of a batch, or on chance, as those"
-    " of a network with dropout that is not in eval mode, or of games that share one"
+    " the model's answers depend on the other cases of a batch, on what it was asked"
+    " before, or on chance, as those of a network with dropout that is not in eval mode,"
+    " or of games that share one"
     " simulator"
 )
 ONE = f"1{DEPENDS.replace('violations', 'violation')}"
@@ -133,8 +134,8 @@ def test_how_bugs_were_confirmed_is_said_where_not_all_ran_alone() -> None:
         Counts(unique_bugs=109, confirmed=9, repeated=100, run_alone=10, unstable=3)
     )
     assert said == (
-        "109 bugs: of 10 run alone 9 came back (55.5 % to 99.7 % at 95 %); 100 more"
-        " came back in a batch of other cases; 3 violations did not come back"
+        "109 bugs: 9 failed again in isolation, the other 100 in a batch;"
+        " 3 violations did not fail again"
     )
 
 
@@ -149,7 +150,7 @@ def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() ->
 
 def test_what_did_not_come_back_is_told_without_batches_too() -> None:
     counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
-    assert "1 violation did not come back" in confirmation_text(counts)
+    assert "1 violation did not fail again" in confirmation_text(counts)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +180,7 @@ def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) ->
 def test_bugs_of_a_lower_precision_alone_are_told() -> None:
     counts = Counts(tests=50, passed=40, run_alone=10, unstable=10, rounded=10)
     assert "10 of 10 run alone are none at float32" in problem_of(counts, "")
-    assert "10 of those run alone only at a lower precision" in confirmation_text(
-        counts
-    )
+    assert "(10 only at a lower precision)" in confirmation_text(counts)
 
 
 def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:

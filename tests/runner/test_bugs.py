@@ -112,7 +112,7 @@ def test_each_violation_is_counted_as_what_it_is(
         "run_alone": 1,
         "unstable": 2,
     }
-    kept = list(bugs.finished())
+    kept = list(bugs.finish_bugs())
     assert [(b.case, b.choices, b.seen, b.gap) for b in kept] == [
         (100, (100,), 2, 100.0),
         (101, (101,), 2, None),
@@ -161,7 +161,7 @@ def test_what_crashes_or_does_not_come_back_alone_is_no_bug() -> None:
         "rounded": 1,
         "crashed": 1,
     }
-    assert [bug.case for bug in bugs.finished()] == [7]
+    assert [bug.case for bug in bugs.finish_bugs()] == [7]
 
 
 @pytest.mark.parametrize("bug", [12, 13])
@@ -183,7 +183,7 @@ def test_known_bugs_are_counted_and_are_not_new() -> None:
     bugs.known = NONE.with_names([case_name(SUBJECT, (n,)) for n in (0, 2)])
     bugs.take(found([0, 1, 2, 3]), 0, Confirming())
     assert (bugs.totals.unique_bugs, bugs.totals.new_bugs) == (4, 2)
-    assert [bug.is_new for bug in bugs.finished()] == [False, True, False, True]
+    assert [bug.is_new for bug in bugs.finish_bugs()] == [False, True, False, True]
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
@@ -195,7 +195,7 @@ def test_no_more_are_kept_than_there_is_room_for(
     bugs.is_stored = is_stored
     for first in (0, 2, 10):
         bugs.take(found(range(first, first + 2), first), first, Confirming())
-    assert [bug.case for bug in bugs.finished()] == [0, 1, 2, 3]
+    assert [bug.case for bug in bugs.finish_bugs()] == [0, 1, 2, 3]
     assert bugs.totals.unique_bugs == 6
 
 
@@ -216,11 +216,11 @@ def test_violations_that_are_not_told_apart_are_counted_all_the_same(
         "run_alone": 1,
         "unstable": 1,
     }
-    assert len(bugs.finished()) == 3
+    assert len(bugs.finish_bugs()) == 3
 
 
 def test_nothing_found_is_nothing_kept() -> None:
     bugs = made()
     bugs.take(found([]), 0, Confirming())
     assert counted(bugs) == {}
-    assert list(bugs.finished()) == []
+    assert list(bugs.finish_bugs()) == []

@@ -217,6 +217,10 @@ def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
     bugs.take(found, 100, confirm)
     bugs.take(found, 200, confirm)
     assert asked == [(4,), (7,), (1,)]
-    assert [(b.case, b.seen) for b in bugs.finished()] == [(100, 4), (102, 2), (106, 2)]
+    assert [(b.case, b.seen) for b in bugs.finish_bugs()] == [
+        (100, 4),
+        (102, 2),
+        (106, 2),
+    ]
     assert bugs.totals.violations == 8
     assert bugs.totals.unique_bugs == 3

@@ -162,7 +162,7 @@ def test_nothing_is_trusted_unless_that_is_said() -> None:
 def test_a_worker_starts_each_campaign_with_nothing_remembered(steps: Path) -> None:
     worker, job = Worker(Setting(steps.parent.parent)), Job(steps)
     assert "dtype" not in worker.about(job, True).fingerprint
-    engine, sent = worker.prepared(job).engine, []
+    engine, sent = worker.prepare_job(job).engine, []
     for campaign, first in ((0, 0), (0, 50), (1, 0)):
         worker.judge(job, (campaign, 0), Range(first, 50))
         sent.append(engine.answers.rows_sent)
@@ -173,12 +173,12 @@ def test_a_campaign_that_is_prepared_ends_with_a_result_or_with_what_stopped_it(
     steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker, walks = Worker(Setting(steps.parent.parent)), steps.with_stem("walks")
-    options, ready = options_of(cases=50), worker.prepared(Job(walks))
+    options, ready = options_of(cases=50), worker.prepare_job(Job(walks))
     assert run_prepared(ready, 0, options).counts.tests == 50
     with pytest.raises(NomosError, match="cannot be searched exhaustively"):
         run_prepared(ready, 0, options_of(search="exhaustive"))
     monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
-    stopping = worker.prepared(Job(steps, {"fault": "interrupt", "at": "7"}))
+    stopping = worker.prepare_job(Job(steps, {"fault": "interrupt", "at": "7"}))
     with pytest.raises(KeyboardInterrupt):
         run_prepared(stopping, 0, options)
 

@@ -32,7 +32,7 @@ def marks(steps: Path, inputs: str, **settings: str) -> dict[str, str]:
     domain = steps.parent.parent / "steps.py"
     text = domain.read_text()
     domain.write_text(text.replace("np.arange(self.count)", inputs))
-    prepared = Worker(Setting(steps.parent.parent)).prepared(Job(steps, settings))
+    prepared = Worker(Setting(steps.parent.parent)).prepare_job(Job(steps, settings))
     ALIVE.append(prepared)
     found = fingerprint(prepared)
     domain.write_text(text)

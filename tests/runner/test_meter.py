@@ -124,7 +124,7 @@ def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:
         assert lease.asked.total() == 6
         with pytest.raises(CallsSpent), asking(5):
             pass
-    assert lease.left == 4
+    assert lease.calls_left == 4
 
 
 def test_what_tasks_hold_and_lose_is_never_granted_twice() -> None:

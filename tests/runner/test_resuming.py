@@ -108,13 +108,13 @@ def test_killed_again_and_again_it_comes_to_the_same(
     ):
         assert second.rows(1) == first.rows(1)
         assert second.bugs() == first.bugs()
-        left = second.unfinished(
+        left = second.find_unfinished(
             done.results[0].subject, 0, done.results[0].budget, done.results[0].search
         )
         assert left is not None and left.is_finished
         second.mark_reported(done.results)
         assert (
-            second.unfinished(
+            second.find_unfinished(
                 left.result.subject, 0, left.result.budget, left.result.search
             )
             is None
@@ -427,7 +427,9 @@ class TestRecordedBugs:
             monkeypatch.setattr(Store, "mark", mark)
             done, _, warnings = drive([steps], store=store)
             (result,) = done.results
-            left = store.unfinished(result.subject, 0, result.budget, result.search)
+            left = store.find_unfinished(
+                result.subject, 0, result.budget, result.search
+            )
         assert (result.verdict, len(warnings)) == ("holds", 1)
         assert "this campaign is not stored: the disk is full" in warnings[0]
         assert left is not None

@@ -39,11 +39,11 @@ class TestSignals:
             interrupt()
             done.append("not ended")
             assert signals.received == "interrupted"
-            with pytest.raises(Stop), signals.raised():
+            with pytest.raises(Stop), signals.raise_inside():
                 done.append("never")
         assert done == ["not ended"]
         with Signals() as signals:
-            with pytest.raises(Stop), signals.raised():
+            with pytest.raises(Stop), signals.raise_inside():
                 interrupt(signal.SIGTERM)
             assert signals.received == "terminated"
         assert done == ["not ended"]
@@ -75,16 +75,16 @@ class TestSignals:
     def test_the_clock_ends_what_runs_and_can_be_stopped(self) -> None:
         with Signals() as signals:
             signals.set_alarm(0.01)
-            with pytest.raises(TimeUp), signals.raised():
+            with pytest.raises(TimeUp), signals.raise_inside():
                 time.sleep(10)
             signals.set_alarm(0.01)
             signals.set_alarm(None)
             assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-            with signals.raised():
+            with signals.raise_inside():
                 time.sleep(0.05)
             signals.set_alarm(0.01)
             time.sleep(0.05)
-            with pytest.raises(TimeUp), signals.raised():
+            with pytest.raises(TimeUp), signals.raise_inside():
                 pass
 
     def test_no_clock_is_left_running(self) -> None:
@@ -108,7 +108,7 @@ class TestSignals:
 
         def work() -> None:
             try:
-                with Signals() as signals, signals.raised():
+                with Signals() as signals, signals.raise_inside():
                     signals.set_alarm(1)
             except ValueError as error:
                 raised.append(error)

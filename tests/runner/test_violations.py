@@ -33,14 +33,14 @@ def test_a_violation_met_again_keeps_its_place_and_is_counted(
     assert table.take_touched() == [(11, 2), (12, 1)]
     table.count_met(np.array([0]), touch=False)
     assert table.take_touched() == []
-    assert table.seen(np.arange(4)) == [1, 2, 1, 0]
+    assert table.count_seen(np.arange(4)) == [1, 2, 1, 0]
 
 
 def test_only_what_came_back_counts_as_a_bug(table: ViolationTable) -> None:
     table.count_met(np.array([0, 1, 1, 2, 2, 3]))
     assert table.count == 4
     assert table.bug_inputs == 1  # both bugs have the input 7
-    assert [table.seen_exactly(times) for times in (1, 2)] == [1, 1]
+    assert [table.count_seen_exactly(times) for times in (1, 2)] == [1, 1]
     assert [table.failing(number) for number in (0, 1)] == [(3, 2), (2, 1)]
     assert table.gaps() == {0.5: 1, 2.0: 2}
 
@@ -65,19 +65,19 @@ def test_the_table_grows_and_what_was_in_it_stays(repeats: bool, size: int) -> N
         assert places.tolist() == list(numbers) and len(new) == size
         table.add(np.array(numbers), np.zeros(size, dtype=np.int8), found)
         table.count_met(places)
-    assert table.count == table.seen_exactly(1) == table.bug_inputs == 4000
+    assert table.count == table.count_seen_exactly(1) == table.bug_inputs == 4000
     assert table.take_touched() == [(number, 1) for number in range(4000)]
 
 
 def test_what_is_recalled_is_as_it_was(table: ViolationTable) -> None:
     table.count_met(np.array([0, 1, 1, 2]))
-    seen = np.array(table.seen(np.arange(4)))
+    seen = np.array(table.count_seen(np.arange(4)))
     again = ViolationTable(1, repeats=True)
     again.recall(np.arange(10, 14), HOW, seen, FOUND)
     assert again.take_touched() == []
     for one in (table, again):
         assert one.count_met(np.array([3])).tolist() == [How.CRASHED]
-        assert one.seen(np.arange(4)) == [1, 2, 1, 1]
+        assert one.count_seen(np.arange(4)) == [1, 2, 1, 1]
         assert (one.count, one.bug_inputs, one.gaps()) == (4, 1, {0.5: 1, 2.0: 2})
 
 

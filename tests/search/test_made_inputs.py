@@ -24,7 +24,7 @@ from tests.runner.driving import drive, run
 
 def making(path: Path) -> Making:
     worker = Worker(Setting(path.parent.parent))
-    return Making(worker.prepared(Job(path)).engine.program)
+    return Making(worker.prepare_job(Job(path)).engine.program)
 
 
 @pytest.mark.parametrize("name", ["uniform", "mutated", "guided", "diverse"])

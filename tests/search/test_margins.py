@@ -37,7 +37,9 @@ def test_a_margin_is_positive_where_the_case_is_violated(
     loans: Path, ensures: str
 ) -> None:
     loans.write_text(loans.read_text().replace("d1 <= d2", ensures))
-    program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
+    program = (
+        Worker(Setting(loans.parent.parent)).prepare_job(Job(loans)).engine.program
+    )
     making = Making(program)
     search = strategy_by_name("uniform", making.build_material())
     made = making.build_inputs(search.propose(generation_rng(0, "a", 0)))
@@ -71,7 +73,9 @@ def test_numbers_have_margins_without_scores(
     )
     text = domain.read_text().replace("return self.model.predict(rows)", plain)
     domain.write_text(text.replace('verifies = {"predict": "model"}', ""))
-    program = Worker(Setting(loans.parent.parent)).prepared(Job(loans)).engine.program
+    program = (
+        Worker(Setting(loans.parent.parent)).prepare_job(Job(loans)).engine.program
+    )
     making = Making(program)
     search = strategy_by_name("uniform", making.build_material())
     assert making.build_material().unguided == ""

@@ -27,7 +27,7 @@ ROWS = np.array(
 
 def engine_of(domain: type[Domain], text: str) -> Engine:
     job = _build_job(inline_spec(text), Path(), domain, {})
-    return Worker(Setting(Path())).prepared(job).engine
+    return Worker(Setting(Path())).prepare_job(job).engine
 
 
 class People(Domain):

@@ -7,7 +7,7 @@ import pytest
 
 import nomos
 from nomos import Domain, ModelError, batched, tensors
-from nomos.device import Placement, judging, placed, resolved
+from nomos.device import Placement, judging, place_models, resolve_device
 from tests.slow.libraries import library
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ def test_a_device_that_is_not_there_is_named_with_those_that_are() -> None:
     library("torch", extra="torch")
     with pytest.raises(ModelError, match=r"there is no device cuda:99: torch .* cpu"):
         nomos.load_model(_network(), device="cuda:99")
-    assert resolved("auto") in ("cpu", "cuda", "mps")
+    assert resolve_device("auto") in ("cpu", "cuda", "mps")
 
 
 def test_an_unknown_precision_is_refused() -> None:
@@ -90,5 +90,5 @@ def test_an_unknown_precision_is_refused() -> None:
 def test_only_networks_of_torch_have_another_precision(tmp_path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"\x08\x08")
-    with placed(Placement(dtype="float16")), pytest.raises(ModelError):
+    with place_models(Placement(dtype="float16")), pytest.raises(ModelError):
         nomos.load_model(path)

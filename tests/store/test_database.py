@@ -106,7 +106,7 @@ def test_a_store_of_0_1_is_brought_up_to_date(tmp_path: Path) -> None:
         assert (found.confirmed, found.is_new, found.failures) == ("alone", True, (0,))
         assert store.newest() == []  # 0.1 kept no result that could be shown
         subject = Subject("specs/a.nom", "a", model="m")
-        assert store.unfinished(subject, 43, 5000, "random") is None
+        assert store.find_unfinished(subject, 43, 5000, "random") is None
         store.mark("bbbbbbbbbb", "open")
         assert store.count_bugs(status="open") == 2
         store.begin(RESULT)
@@ -263,7 +263,7 @@ def test_a_full_disk_is_refused_with_a_remedy_and_keeps_what_was_committed(
     )
     assert printed.startswith("help: free some disk space")
     with Store.open(tmp_path) as store:
-        found = store.unfinished(RESULT.subject, 42, 5000, "random")
+        found = store.find_unfinished(RESULT.subject, 42, 5000, "random")
         assert found is not None and found.state == {"next_case": 7}
 
 
@@ -315,7 +315,7 @@ def calls_of(store: Store) -> Iterator[Callable[[], object]]:
     yield store.count_bugs
     yield lambda: store.bug("0")
     yield lambda: store.rows(1)
-    yield lambda: store.unfinished(subject, 42, 5000, "random")
+    yield lambda: store.find_unfinished(subject, 42, 5000, "random")
     yield lambda: store.begin(RESULT)
     yield lambda: store.mark(make_bug(1).id, "fixed")
     yield lambda: store.checkpoint(1, RESULT, {})

@@ -144,7 +144,7 @@ def test_strange_text_is_stored_as_text(store: Store) -> None:
     )
     store.checkpoint(id, result, {}, new=[row(bug)])
     assert [r.bug for r in store.bugs(spec=text, model=text)] == [bug]
-    assert store.unfinished(subject, 42, 5000, "random") is not None
+    assert store.find_unfinished(subject, 42, 5000, "random") is not None
     with pytest.raises(StoreError, match="no bug"):
         store.bug(text)
 
@@ -337,7 +337,7 @@ def test_the_newest_unfinished_campaign_of_the_same_kind_is_resumed(
 ) -> None:
     def found() -> int | None:
         turned = replace(SUBJECT, settings={"mode": "fast", "size": "3"})
-        unfinished = store.unfinished(turned, 42, 5000, "random")
+        unfinished = store.find_unfinished(turned, 42, 5000, "random")
         return None if unfinished is None else unfinished.id
 
     assert found() is None
@@ -355,7 +355,7 @@ def test_the_newest_unfinished_campaign_of_the_same_kind_is_resumed(
     state = {"next_case": 7, "reasons": {"x > 3": 2}}
     counted = replace(RESULT, counts=Counts(tests=5))
     store.checkpoint(older, counted, state)
-    unfinished = store.unfinished(SUBJECT, 42, 5000, "random")
+    unfinished = store.find_unfinished(SUBJECT, 42, 5000, "random")
     assert unfinished is not None
     assert (unfinished.result, unfinished.state) == (counted, state)
 
@@ -395,7 +395,7 @@ def test_a_process_killed_in_the_middle_of_writing_leaves_what_it_committed(
         assert writer.stdout is not None and writer.stdout.readline() == "writing\n"
         writer.send_signal(signal.SIGKILL)
     with Store.open(tmp_path) as store:
-        found = store.unfinished(SUBJECT, 42, 5000, "random")
+        found = store.find_unfinished(SUBJECT, 42, 5000, "random")
         assert found is not None and found.state == {"next_case": 3}
         assert [(r.bug.choices, r.bug.seen) for r in store.rows(found.id)] == [
             ((1,), 2),

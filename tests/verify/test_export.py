@@ -96,7 +96,9 @@ def triples(count: int) -> Iterator[Triple]:
 
 
 def drawn(triple: Triple) -> tuple[AskedCases, dict[str, Any]]:
-    cases, _ = Prover(triple.domain).asked(Program(triple.spec, triple.domain), "")
+    cases, _ = Prover(triple.domain).parse_question(
+        Program(triple.spec, triple.domain), ""
+    )
     return cases, cases.from_schema(np.random.default_rng(0), 60)
 
 
@@ -144,7 +146,7 @@ def test_the_witness_of_a_refutation_satisfies_the_query(tmp_path: Path) -> None
         for name, record in zip(question.inputs, proof.witness.records, strict=True):
             row = np.array([record], cases.dtype)
             for feature, one in cases.space.ranges.items():
-                case[f"{name}.{feature}"] = one.read(row)[0].item()
+                case[f"{name}.{feature}"] = one.decode_values(row)[0].item()
         draws = proof.witness.choices[len(proof.witness.records) :]
         for draw, number in zip(question.draws, draws, strict=True):
             case[draw.atom] = number
@@ -177,7 +179,9 @@ def test_a_missing_package_is_named(
 
 def test_a_column_that_is_no_line_is_named(tmp_path: Path) -> None:
     triple = random_triple(0, ("logistic",))
-    cases, model = Prover(triple.domain).asked(Program(triple.spec, triple.domain), "")
+    cases, model = Prover(triple.domain).parse_question(
+        Program(triple.spec, triple.domain), ""
+    )
     columns = model.structure.columns
     origins = tuple(replace(origin, affine=False) for origin in columns.origins)
     bent = replace(model.structure, columns=replace(columns, origins=origins))

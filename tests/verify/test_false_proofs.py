@@ -10,7 +10,7 @@ import pytest
 
 from nomos.domain import Integer, Schema
 from nomos.domain.records import whole_limits
-from nomos.models.kinds import all_kinds, read_structure
+from nomos.models.kinds import all_kinds, extract_structure
 from nomos.results.result import Proof
 from nomos.verify import NotProvable, ProofOptions, prove, verify
 from nomos.verify.engines.search import Findings
@@ -82,7 +82,9 @@ def test_bounds_that_contradict_a_violation_are_not_believed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     domain, _, _ = stairs(100, "float32")
-    monkeypatch.setattr(prove, "settle", lambda *_: Findings.proved(600, "a mutant"))
+    monkeypatch.setattr(
+        prove, "settle", lambda *_: Findings.from_proof(600, "a mutant")
+    )
     proof = verify(spec_of(STEP.format(step=1, top=100), domain), domain)
     assert proof.verdict == "violated"
     assert proof.violating == (1, 600)
@@ -155,4 +157,4 @@ def test_a_parameter_that_changes_answers_is_refused(name: str) -> None:
     if name.endswith("a threshold"):
         model.set_probability_threshold(0.3)
     with pytest.raises(NotProvable):
-        read_structure(model, 2)
+        extract_structure(model, 2)

@@ -90,7 +90,7 @@ def test_two_thousand_triples_are_answered_as_by_brute_force(start: int) -> None
 @pytest.fixture
 def _no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave a number that rises to the engine that looks at its steps."""
-    monkeypatch.setattr(prove._Attempt, "_sampled", lambda *_: None)
+    monkeypatch.setattr(prove._Attempt, "_search_violation", lambda *_: None)
     monkeypatch.setattr(slope, "_SMALL", 3)
 
 
@@ -146,7 +146,11 @@ def test_inputs_that_no_call_sees_are_counted_around_rows() -> None:
     [
         ("slope", "size and n not in rest", "size"),
         ("slope", "[low, high - 1]", "[low, high - 2]"),
-        ("slope", "self._bad(own[:-1], own[1:])", "self._bad(own, own)"),
+        (
+            "slope",
+            "self._find_forbidden(own[:-1], own[1:])",
+            "self._find_forbidden(own, own)",
+        ),
         ("shapes", "left &= space.range_of(atom).has(values)", "pass"),
     ],
 )
@@ -161,7 +165,7 @@ def test_a_mutant_of_proofs_around_rows_is_caught(
 def test_a_slope_that_is_thought_to_rise_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    text = "self._slopes(known) <= 2 * slack", "self._slopes(known) <= -1e9"
+    text = "self._least_slopes(known) <= 2 * slack", "self._least_slopes(known) <= -1e9"
     mutate(monkeypatch, "engines.slope", *text)
     mutant = sys.modules["nomos.verify.engines.slope"].SlopeSearch
     monkeypatch.setattr(mutant, "sweep", lambda *_: None)
@@ -213,7 +217,7 @@ MUTANTS = {
     ),
     "the last region is not asked": (
         "engines.ensemble",
-        "if self.reached.cases.broken(self.reached.first(part.mask), 1)[0]:",
+        "if self.reached.cases.find_broken(self.reached.first(part.mask), 1)[0]:",
         "if False:",
     ),
     "any rise of a tree is forgotten": (
@@ -243,7 +247,9 @@ MUTANTS = {
     ),
     "a condition that is dropped": (
         "question.components",
-        "self._keep(np.flatnonzero(holds(guard, self.values, len(self.counts))))",
+        "self._keep_rows(\n"
+        "                    np.flatnonzero(holds(guard, self.values, len(self.counts)))\n"
+        "                )",
         "pass",
     ),
     "features that are coupled taken for free": (

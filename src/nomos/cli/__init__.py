@@ -60,26 +60,6 @@ def _command_name(module: str) -> str:
 
 
 _MODULES = {_command_name(name): name for name in _HELP}
-# Those that load a model; each takes --trust.
-_LOADING = {"init", "report", "run", "verify", "compare", "show", "replay"}
-_LOADING |= {"repair", "fuzz-states"}
-
-
-def _trust_models(ctx: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        from nomos.models import trusting
-
-        ctx.with_resource(trusting())
-        ctx.meta["trust"] = True
-
-
-_TRUST = click.Option(
-    ["--trust"],
-    is_flag=True,
-    expose_value=False,
-    callback=_trust_models,
-    help="Load model files that can run code, such as pickles: you know who made them.",
-)
 
 
 class _Commands(click.Group):
@@ -93,8 +73,6 @@ class _Commands(click.Group):
             return None
         module = importlib.import_module(f"nomos.cli.{_MODULES[cmd_name]}")
         command: click.Command = module.command
-        if cmd_name in _LOADING and _TRUST not in command.params:
-            command.params.append(_TRUST)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from nomos import __version__
-from nomos.cli.options import format_option
+from nomos.cli.options import takes
 from nomos.terminal import echo
 
 _OTHER_EXTRAS = {"ray": "ray", "lsp": "pygls"}
@@ -21,8 +21,8 @@ _NEEDED = ("click", "greenlet", "jinja2", "lark", "numpy", "rich")
 
 
 @click.command("doctor")
-@format_option
-def command(form: str) -> None:
+@takes("doctor", "format", format="text")
+def command(format: str) -> None:
     """Say what is installed: versions, extras, devices, the store, the data.
 
     \b
@@ -43,7 +43,7 @@ def command(form: str) -> None:
         "devices": _find_devices(),
         "project": _describe_project(),
     }
-    if form == "json":
+    if format == "json":
         echo(json.dumps(found, indent=1))
         return
     for title, values in found.items():

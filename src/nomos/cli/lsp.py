@@ -7,19 +7,12 @@ import sys
 
 import click
 
-from nomos.cli.options import SECONDS, flag, option
+from nomos.cli.options import takes
 from nomos.errors import NomosError
 
 
 @click.command("lsp")
-@option(
-    "--import-timeout",
-    "How long importing a domain may take.",
-    SECONDS,
-    default=20.0,
-    metavar="SECONDS",
-)
-@flag("--stdio", "What it does anyway; many editors say so.")
+@takes("lsp", "import_timeout stdio", import_timeout=20.0)
 def command(import_timeout: float, stdio: bool) -> None:
     """Answer an editor over standard input and output, by the language server protocol.
 

@@ -2,66 +2,47 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomos import accepted, api
-from nomos.cli.output import print_diagnostics
+from nomos.cli.output import ReportPath, print_diagnostics
 from nomos.diagnostics import Code
 
 if TYPE_CHECKING:
     from nomos.runner.options import Options
     from nomos.runner.project.specs import LoadedSpec
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_Decorator = Callable[[Any], Any]
-
-
-def option(names: str, help: str, type: Any = None, **more: Any) -> _Decorator:
-    """Return an option, whose default is shown where it has one."""
-    more.setdefault("show_default", more.get("default", "") != "")
-    return click.option(*names.split(), help=help, type=type, **more)
-
-
-def flag(names: str, help: str) -> _Decorator:
-    """Return an option that is given or not."""
-    return click.option(*names.split(), help=help, is_flag=True)
-
-
-def combine_options(*options: _Decorator) -> _Decorator:
-    """Return what adds options to a command, in their order."""
-
-    def add(command: _Command) -> _Command:
-        for one in reversed(options):
-            command = one(command)
-        return command
-
-    return add
+_Row = tuple[tuple[str, ...], str, str]  # an option's names, its value, its meaning
+_CELLS = re.compile(r"^\| (`-.+`) \| (.+) \|$", re.MULTILINE)
+_NAMES = re.compile(r"`(--?[\w-]+)(?: ([^`]+))?`")
+_LINK = re.compile(r"\[(.+?)\]\([^)]*\)")
 
 
 class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
     """Values of a kind that all callers share, in the words of all callers."""
 
+    name = "value"
+
     def __init__(self, kind: accepted.Kind) -> None:
         self.kind = kind
-        self.name = kind.metavar
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value of a text or of a default."""
         kind = self.kind
         try:
-            return kind.read(value) if isinstance(value, str) else kind.accept(value)
+            return (
+                kind.parse_text(value) if isinstance(value, str) else kind.accept(value)
+            )
         except ValueError as error:
             self.fail(f"it {error}", param, ctx)
-
-    def get_metavar(self, param: Any, ctx: Any = None) -> str:
-        """Return what stands for the value in help."""
-        return f"[{self.name}]" if "|" in self.name else self.name
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> Any:
         """Return the words that may follow."""
@@ -69,174 +50,111 @@ class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
         return click.Choice(words).shell_complete(ctx, param, incomplete)
 
 
-def taking(name: str) -> Taking:
-    """Return the type of one of the options that `nomos.run` has, too."""
-    return Taking(accepted.OPTIONS[name])
-
-
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 PRESENT = click.Path(exists=True, path_type=Path)
 PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-COUNT, AMOUNT = Taking(accepted.COUNT), Taking(accepted.AMOUNT)
-SECONDS, SHARE = Taking(accepted.SECONDS), Taking(accepted.SHARE)
-SEED = Taking(accepted.SEED)
-quiet_option = flag("--quiet -q", "Print nothing but errors.")
-# Of commands that programs read, too.
-format_option = option(
-    "--format form",
-    "Text for people, JSON for programs.",
-    click.Choice(["text", "json"]),
-    default="text",
+
+# Options whose values have other names in Python.
+_FLAGS = {
+    "models": "--model",
+    "settings": "--set",
+    "seconds": "--time",
+    "call_timeout_s": "--call-timeout",
+    "memory_limit_mb": "--memory-limit",
+    "cpus": "--worker-cpus",
+    "gpus": "--worker-gpus",
+}
+_SEVERAL = ("models", "settings", "exclude", "starts", "held_out")
+_COUNTS = "seeds min_cases rows limit states rounds steps cases"
+_YES = "quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+# What options take, whatever the command: the others take a text.
+_TAKEN: dict[str, Any] = {
+    **accepted.OPTIONS,
+    **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
+    **dict.fromkeys(("points", "threshold", "lose"), accepted.AMOUNT),
+    **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
+    **dict.fromkeys((*_YES.split(), "check", "diff", "all", "stdio"), accepted.FLAG),
+    **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
+    **dict.fromkeys(("control", "baseline", "policy"), PRESENT_FILE),
+    **dict.fromkeys(("path", "out", "output"), FILE),
+    **dict.fromkeys(("store", "export"), FOLDER),
+    "seed": accepted.SEED,
+    "max_rate": accepted.SHARE,
+    "max_warnings": accepted.TakesWhole(0),
+    "times": accepted.TakesNumber("a number from 1 on", 1),
+    "games": accepted.TakesWhole(2),
+    "share": accepted.TakesNumber("a share from 0 to 1", 0, 1),
+    "format": click.Choice(["text", "json"]),
+}
+CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
+WORKERS = (
+    "device dtype accept_unstable jobs isolate call_timeout_s memory_limit_mb engine"
+    " ray_address cpus gpus"
 )
-store_option = option("--store", "The store.  [default: the nearest .nomos]", FOLDER)
-# For commands that run campaigns.
-keeping_options = combine_options(
-    option(
-        "--store",
-        "Where campaigns and bugs are kept.  [default: .nomos at the project's root]",
-        FOLDER,
-    ),
-    flag("--no-store", "Keep nothing."),
-)
-# `parse_settings` reads it.
-settings_option = option(
-    "--set settings",
-    "Another setting of the domain's constructor.",
-    multiple=True,
-    metavar="NAME=VALUE",
-)
-# Of commands that run what a store names; `trusted_settings` reads them.
-trusting_options = combine_options(
-    option(
-        "--model",
-        "A recorded model to load, where the project does not name it.",
-        metavar="MODEL",
-    ),
-    option(
-        "--set settings",
-        "A recorded setting to use, where the project does not name it.",
-        multiple=True,
-        metavar="NAME=VALUE",
-    ),
-)
-# Which cases are run, and how.
-campaign_options = combine_options(
-    settings_option,
-    option(
-        "--budget",
-        "Cases that get past `requires`.  [default: 5000, or [tool.nomos]]",
-        COUNT,
-    ),
-    option("--time", "Stop after so many seconds.", SECONDS, metavar="S"),
-    option("--calls", "Stop after so many calls of the model.", COUNT),
-    option("--seed", "Same seed, same cases.  [default: 0, or [tool.nomos]]", SEED),
-    option(
-        "--search",
-        "auto: every case where the budget covers them all (without --budget:"
-        " 100,000), else at random."
-        " guided: generated inputs, towards what the model's scores say is near a"
-        " violation."
-        " diverse: generated inputs around violations, as many different ones as possible.",
-        taking("search"),
-        default="auto",
-    ),
-    option(
-        "--mode",
-        "Force an execution mode; the verdicts are the same.",
-        taking("mode"),
-    ),
-    option(
-        "--batch", "The most cases to run at once; the verdicts are the same.", COUNT
-    ),
-    option(
-        "--confirm",
-        "How many violations are run again alone; the others in batches."
-        "  [default: 100]",
-        taking("confirm"),
-    ),
-    option("--max-crashes", "Give up after so many crashed cases.", COUNT, default=100),
-    quiet_option,
-)
-# What is told of the bugs together.
-explaining_options = combine_options(
-    option(
-        "--groups/--no-groups",
-        "Put bugs into groups, with rules that say where they are.",
-        default=True,
-    ),
-    option(
-        "--shrink/--no-shrink",
-        "Make the bugs that stand for groups smaller.",
-        default=True,
-    ),
-)
-# Where cases run.
-worker_options = combine_options(
-    option(
-        "--device",
-        "Where networks run, and where functions of tensors have their tensors."
-        "  [default: cpu]",
-        taking("device"),
-        metavar="cpu|cuda|cuda:N|mps|auto",
-    ),
-    option(
-        "--dtype",
-        "The precision of networks of torch; float32 is the judge of bugs."
-        "  [default: as in their files]",
-        taking("dtype"),
-    ),
-    option(
-        "--accept-unstable",
-        "Accept that so many cases (1%) are violated in a batch and not when run"
-        " again.  [default: none]",
-        SHARE,
-    ),
-    option(
-        "--jobs -j",
-        "Worker processes. The results are the same for every number.",
-        taking("jobs"),
-        default=1,
-    ),
-    flag(
-        "--isolate",
-        "Run the model in a process of its own: a crash costs its case only.",
-    ),
-    option(
-        "--call-timeout call_timeout_s",
-        "End a call of the model that takes longer; its case has crashed.",
-        SECONDS,
-        metavar="S",
-    ),
-    option(
-        "--memory-limit memory_limit_mb",
-        "End a worker that takes more; the case at fault has crashed.",
-        COUNT,
-        metavar="MB",
-    ),
-    option(
-        "--engine",
-        "Where workers run: on this machine, or on Ray (extra `ray`).",
-        taking("engine"),
-        default="processes",
-    ),
-    option(
-        "--ray-address",
-        "Of a Ray cluster that is there.",
-        taking("ray_address"),
-        metavar="ADDRESS",
-    ),
-    *(
-        option(
-            f"--worker-{kind}s {kind}s",
-            f"{kind.upper()}s that Ray keeps for each worker.  [default: {default}]",
-            AMOUNT,
-            default=float(default),
-            show_default=False,
-        )
-        for kind, default in (("cpu", 1), ("gpu", 0))
-    ),
-)
+
+
+@cache
+def _option_rows(command: str) -> dict[str, _Row]:
+    """Return what the table of a command says of options, by each of their names."""
+    page = Path(__file__).with_name("options.md").read_text("utf-8")
+    section = page.partition(f"## nomos {command}\n")[2].partition("\n## ")[0]
+    found: dict[str, _Row] = {}
+    for cells, meaning in _CELLS.findall(section):
+        names, values = zip(*_NAMES.findall(cells), strict=True)
+        said = _LINK.sub(r"\1", meaning).replace("\\|", "|")
+        value = values[-1].replace("\\|", "|")
+        row = names, value, f"{said[0].upper()}{said[1:]}."
+        found |= dict.fromkeys(names, row)
+    return found
+
+
+def takes(
+    command: str,
+    options: str,
+    *,
+    required: Iterable[str] = (),
+    kinds: dict[str, Any] | None = None,
+    **defaults: Any,
+) -> Callable[[Any], Any]:
+    """Return what adds options to a command, as its table has them; else that of `run`.
+
+    The tables say what options are called, what their values are called and what they
+    mean, so that help and the page of the command line say the same.
+    """
+    own, usual = _option_rows(command), _option_rows("run")
+    rows = own | {name: row for name, row in usual.items() if name not in own}
+    named = {_FLAGS.get(n, f"--{n.replace('_', '-')}"): n for n in options.split()}
+    taken = {**_TAKEN, **(kinds or {})}
+
+    def add(function: Any) -> Any:
+        for flag in [flag for flag in rows if flag in named][::-1]:
+            name, (names, value, meaning) = named[flag], rows[flag]
+            more: dict[str, Any] = {"default": defaults.get(name), "help": meaning}
+            kind = taken.get(name)
+            if name == "trust":
+                more = {"callback": _trust_models, "expose_value": False, **more}
+            if kind is accepted.FLAG or name == "trust":
+                pair = len(names) > 1 and names[1].startswith("--no-")
+                names, more["is_flag"] = ("/".join(names),) if pair else names, True
+            else:
+                more |= {"metavar": value, "multiple": name in _SEVERAL}
+                more |= {
+                    "type": Taking(kind) if isinstance(kind, accepted.Kind) else kind
+                }
+            more["required"] = name in required
+            function = click.option(name, *names, **more)(function)
+        return function
+
+    return add
+
+
+def _trust_models(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        from nomos.models import trusting
+
+        ctx.with_resource(trusting())
+        ctx.meta["trust"] = True
 
 
 def keeping_store(
@@ -273,7 +191,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
+def collect_trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
     """Return the settings that a store may name because the command line does."""
     return parse_settings(pairs) | ({} if model is None else {"model": model})
 

@@ -28,7 +28,7 @@ _ALONE = {"gymnasium", "pandas", "pillow", "polars", "scipy"}
 
 
 @contextmanager
-def told_as(what: str) -> Iterator[None]:
+def as_domain_error(what: str) -> Iterator[None]:
     """Raise a DomainError for whatever a domain's own code raises, or if it exits."""
     try:
         yield
@@ -41,7 +41,7 @@ def told_as(what: str) -> Iterator[None]:
 def describe(error: BaseException) -> str:
     """Say what was raised, at which line of which file, and the remedy where one is known."""
     place = _place(error)
-    said = f"{place}: {_said(error)}" if place else _said(error)
+    said = f"{place}: {_describe_error(error)}" if place else _describe_error(error)
     top = (getattr(error, "name", None) or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or not top or find_spec(top):
         return said
@@ -72,7 +72,7 @@ def _find_extra(package: str) -> str:
     return min(extras, key=lambda extra: (sizes[extra], extra), default="")
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it called sys.exit({'' if error.code is None else repr(error.code)})"
     return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -15,7 +15,7 @@ from typing import Any
 
 from nomos.accepted import meant
 from nomos.domain.domain import Domain, offer_of, signature
-from nomos.domain.failure import told_as
+from nomos.domain.failure import as_domain_error
 from nomos.domain.own_modules import Project
 from nomos.errors import DomainError, NomosError
 from nomos.lang.types import Offer
@@ -73,7 +73,7 @@ def load_module(path: Path) -> ModuleType:
     name = f"{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    with told_as("the domain file cannot be imported"):
+    with as_domain_error("the domain file cannot be imported"):
         return project.load(name, path)
 
 
@@ -147,7 +147,7 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     if missing:
         ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
         raise NomosError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
-    with told_as(f"{domain.__name__} could not be set up"):
+    with as_domain_error(f"{domain.__name__} could not be set up"):
         made = domain(**arguments)
         _ = made.device  # known from now on, wherever it is asked for
         return made

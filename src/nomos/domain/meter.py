@@ -69,13 +69,13 @@ class Lease:
         self.report = report  # says the count where it outlives this process
 
     @property
-    def left(self) -> int | None:
+    def calls_left(self) -> int | None:
         """How many calls it may still make; None: no limit."""
         return None if self.granted is None else self.granted - self.asked.total()
 
     def charge(self, rows: int) -> None:
         """Count rows that a model is about to be asked about, or refuse them."""
-        left = self.left
+        left = self.calls_left
         if left is not None and rows > left:
             raise CallsSpent("the calls are used up")
         self.asked[self.phase] += rows

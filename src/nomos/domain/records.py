@@ -26,7 +26,7 @@ def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
     if isinstance(record, np.ndarray):
         if schema is not None and record.ndim == 1:
             feature, columns = schema.place(key)
-            return feature.read(record[columns])
+            return feature.decode_value(record[columns])
         return plain(record[key])
     if isinstance(record, Mapping):
         return plain(record[_name_in(record, key)])
@@ -42,7 +42,9 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         changed = record.copy()
         if schema is not None and record.ndim == 1:
             feature, columns = schema.place(key)
-            changed[columns] = written(np.asarray(feature.write(value)), record.dtype)
+            changed[columns] = cast_values(
+                np.asarray(feature.write(value)), record.dtype
+            )
         else:
             old, dtype = record[key], record.dtype
             if dtype.names is not None:
@@ -78,7 +80,7 @@ def _part(value: Any, most: int, key: Any, dtype: np.dtype[Any]) -> Any:
     given = np.asarray(value)
     if isinstance(value, str | bytes) and given.tolist() != value:  # zeros at its end
         raise OverflowError(f"{value!r} does not fit rows of {dtype}")
-    return written(given, dtype)
+    return cast_values(given, dtype)
 
 
 def _name_in(record: Mapping[Any, Any], key: Any) -> Any:
@@ -101,7 +103,7 @@ def get_feature_many(records: Column, key: Any, schema: Schema | None) -> Column
     if isinstance(records, np.ndarray) and records.ndim == 2:
         if schema is not None:
             feature, columns = schema.place(key)
-            return feature.read_many(records[:, columns])
+            return feature.decode_values(records[:, columns])
         if isinstance(key, int):
             return numbers(records[:, key])
     return to_column([get_feature(record, key, schema) for record in items(records)])
@@ -115,7 +117,7 @@ def set_feature_many(
     if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
         feature, columns = schema.place(key)
         changed = records.copy()
-        changed[:, columns] = written(feature.write_many(values), records.dtype)
+        changed[:, columns] = cast_values(feature.write_many(values), records.dtype)
         return changed
     pairs = zip(items(records), items(values), strict=True)
     return to_column(
@@ -123,7 +125,7 @@ def set_feature_many(
     )
 
 
-def written(values: Array, dtype: np.dtype[Any]) -> Array:
+def cast_values(values: Array, dtype: np.dtype[Any]) -> Array:
     """Return values as rows of a type hold them; OverflowError where one does not fit.
 
     Real numbers are rounded as the type does; nothing else may become another value.

@@ -36,18 +36,18 @@ class Feature:
         """The type that a spec sees."""
         return Type.INT
 
-    def read(self, columns: Array) -> Any:
+    def decode_value(self, columns: Array) -> Any:
         """Return the value held by one row's columns."""
         value = float(columns[0])
         return int(value) if value.is_integer() else value
 
-    def read_many(self, columns: Array) -> Array | list[Any]:
+    def decode_values(self, columns: Array) -> Array | list[Any]:
         """Return the values held by the columns of many rows."""
         values = columns[:, 0].astype(np.float64)
         whole = (np.rint(values) == values) & (np.abs(values) < _TOO_LARGE)
         if whole.all():
             return values.astype(np.int64)
-        return [self.read(row) for row in columns]  # as they are, one by one
+        return [self.decode_value(row) for row in columns]  # as they are, one by one
 
     def write(self, value: Any) -> Any:
         """Return what the columns hold for a value: a number, or one per column."""
@@ -101,11 +101,11 @@ class Real(Feature):
         """The type that a spec sees."""
         return Type.REAL
 
-    def read(self, columns: Array) -> float:
+    def decode_value(self, columns: Array) -> float:
         """Return the value held by one row's columns."""
         return float(columns[0])
 
-    def read_many(self, columns: Array) -> Array:
+    def decode_values(self, columns: Array) -> Array:
         """Return the values held by the columns of many rows."""
         return columns[:, 0].astype(np.float64)
 
@@ -173,11 +173,11 @@ class Named(Levelled):
 class Category(Named):
     """One of several names, held as its position."""
 
-    def read(self, columns: Array) -> str:
+    def decode_value(self, columns: Array) -> str:
         """Return the value held by one row's columns."""
         return self.levels[int(columns[0])]
 
-    def read_many(self, columns: Array) -> Array:
+    def decode_values(self, columns: Array) -> Array:
         """Return the values held by the columns of many rows."""
         return np.array(self.levels, dtype=object)[columns[:, 0].astype(np.int64)]
 
@@ -199,11 +199,11 @@ class OneHot(Named):
         """How many columns it takes."""
         return len(self.levels)
 
-    def read(self, columns: Array) -> str:
+    def decode_value(self, columns: Array) -> str:
         """Return the value held by one row's columns."""
         return self.levels[int(columns.argmax())]
 
-    def read_many(self, columns: Array) -> Array:
+    def decode_values(self, columns: Array) -> Array:
         """Return the values held by the columns of many rows."""
         names: Array = np.array(self.levels, dtype=object)[columns.argmax(axis=1)]
         return names
@@ -261,7 +261,7 @@ class Schema:
     def readers(self) -> tuple[tuple[str, Callable[[Array], Any], slice], ...]:
         """The name of each feature, how it is read, and its columns."""
         places = [self.places[feature.name] for feature in self.features]
-        return tuple((feature.name, feature.read, at) for feature, at in places)
+        return tuple((feature.name, feature.decode_value, at) for feature, at in places)
 
     @cached_property
     def types(self) -> tuple[FeatureType, ...]:

@@ -85,7 +85,7 @@ class Scene:
 Shown = Fields | Words | Image | Sound | Scene
 
 
-def shown(
+def show_record(
     record: Any, domain: Any = None, schema: Schema | None = None
 ) -> Shown | None:
     """Return how a record is shown; None for what is no record but a plain value."""
@@ -119,7 +119,9 @@ def looks(
     schema = getattr(domain, "schema", None)
     whole = getattr(domain, "show_case", None)
     try:
-        found = {name: shown(value, domain, schema) for name, value in values.items()}
+        found = {
+            name: show_record(value, domain, schema) for name, value in values.items()
+        }
         known = {name: look for name, look in found.items() if look is not None}
         return known if whole is None else {**known, **whole(values, choices)}
     except Exception as error:

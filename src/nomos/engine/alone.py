@@ -133,7 +133,7 @@ class Case(Running):
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._violated(choices, gap)
+            return self._make_violation(choices, gap)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
@@ -153,7 +153,7 @@ class Case(Running):
             reached=self.reached,
         )
 
-    def _violated(
+    def _make_violation(
         self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
     ) -> Outcome:
         ensures = self.program.spec.ensures

@@ -63,7 +63,7 @@ class Answers:
             self._memories[key] = Memory(self.size)
         return self._memories[key]
 
-    def known(self, function: BoundBatched, turn: int, place: int) -> Any:
+    def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.
 
         `UNKNOWN` where it is not remembered, or is to be asked again.

@@ -78,7 +78,7 @@ def bounds(low: Any, high: Any) -> tuple[int, int]:
     return low, high
 
 
-def bound_to_range(word: int, low: int, high: int) -> int:
+def map_to_range(word: int, low: int, high: int) -> int:
     """Map a word to low..high, both included."""
     return low + (word * (high - low + 1) >> 64)
 
@@ -148,7 +148,7 @@ def from_pattern(bits: int) -> float:
 def choice_of(word: int, kind: Kind, low: Any, high: Any) -> int:
     """Return the choice that a word stands for; a seed has 63 bits."""
     if kind == "integer":
-        return bound_to_range(word, low, high)
+        return map_to_range(word, low, high)
     return pattern(real(word, low, high)) if kind == "real" else word >> 1
 
 
@@ -214,11 +214,11 @@ class Odometer(CaseDraws):
     """All cases that begin with some choices, one after the other, in their order."""
 
     def __init__(self, first: Sequence[int] = ()) -> None:
-        super().__init__(self._shown)
+        super().__init__(self._replay_choice)
         # The value and the end of each draw.
         self._wheels: list[tuple[int, int]] = [(value, value) for value in first]
 
-    def _shown(self, position: int, kind: Kind, low: int, high: int) -> int:
+    def _replay_choice(self, position: int, kind: Kind, low: int, high: int) -> int:
         if kind in ENDLESS:
             raise EndlessRange(ENDLESS[kind])
         if position == len(self._wheels):

@@ -115,7 +115,7 @@ class Emitter:
         """Return the assignment of a var."""
         return self._at(_assign(let.name, self.expression(let.value)), let.value.span)
 
-    def _judged(self, number: int, test: core.Expr) -> ast.expr:
+    def _emit_ensures(self, number: int, test: core.Expr) -> ast.expr:
         """Emit an `ensures`; the case is told whether it has what stands before `==>`."""
         if not isinstance(test, core.Logic) or test.operator != "==>":
             return self.expression(test)
@@ -140,7 +140,9 @@ class Emitter:
             loops.append(self._loop(test))
             test = test.body
         told = self.notes and number is not None and not loops
-        emitted = self._judged(number or 0, test) if told else self.expression(test)
+        emitted = (
+            self._emit_ensures(number or 0, test) if told else self.expression(test)
+        )
         negated = ast.UnaryOp(ast.Not(), emitted)
         # The first that fails ends all loops: what comes after it draws nothing.
         inner: list[ast.stmt] = [otherwise, ast.Break()] if loops else [otherwise]

@@ -88,7 +88,7 @@ class Engine:
         self.answers = Answers(len(self.program.source))
         self._repeated = Remembered()  # violations: whether they came back in a batch
 
-    def listed(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
+    def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
         if self.is_compiled:
             yield from list_by_running(self.program, self.alone.draw, begin, count)
@@ -101,7 +101,7 @@ class Engine:
             return None
         count = 0
         try:
-            for cases in self.listed():
+            for cases in self.list_cases():
                 count += len(cases)
                 if count > limit:
                     return None
@@ -109,7 +109,7 @@ class Engine:
             return None
         return count
 
-    def estimated_space(self) -> int | None:
+    def estimate_space(self) -> int | None:
         """Return about how many cases there are, from those of a few ways to draw inputs.
 
         None where they cannot be listed, one way has too many to be counted, or there
@@ -124,7 +124,7 @@ class Engine:
                 if counted > _MOST_COUNTED:
                     break
                 before = counted
-                for cases in self.listed(ways * number // _TRIED_INPUTS, 1):
+                for cases in self.list_cases(ways * number // _TRIED_INPUTS, 1):
                     counted += len(cases)
                     if counted - before > _MOST_IN_ONE_WAY:
                         return None
@@ -263,7 +263,7 @@ class Engine:
 
     def _violates_again(self, violations: Violations, index: Array) -> Array:
         count = len(index)
-        if self.program.device != "cpu" and current_lease().left is None:
+        if self.program.device != "cpu" and current_lease().calls_left is None:
             index = np.resize(index, count + -count % _EVEN)
         cases = ListedCases(violations.choices[index], violations.lengths[index])
         other = copy.copy(self)
@@ -369,8 +369,10 @@ class Engine:
         """Run the hard cases alone, in order; return where to stop for crashes."""
         if not chunk.left:
             return end
-        waits = chunk.gone(Fate.WAITS)  # a draw that is not known: it cannot be judged
-        hard = set(np.concatenate([chunk.gone(Fate.HARD), waits]).tolist())
+        waits = chunk.find_gone(
+            Fate.WAITS
+        )  # a draw that is not known: it cannot be judged
+        hard = set(np.concatenate([chunk.find_gone(Fate.HARD), waits]).tolist())
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
         for row in sorted(hard - resolved.keys()):
             if row >= end:

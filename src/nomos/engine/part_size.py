@@ -42,7 +42,7 @@ class PartSize:
         So many `violations` are still to be run again, and these cases may be violated
         too; None: none of them is run again.
         """
-        left = current_lease().left
+        left = current_lease().calls_left
         if left is None:
             return most
         if violations is None:

@@ -167,7 +167,7 @@ class Program:
         own = self.functions.get(name)
         return name in ("randInt", "randReal") if own is None else draws(own)
 
-    def batched(self, name: str) -> BoundBatched | None:
+    def find_batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
         found = self.functions.get(name)
         return found if isinstance(found, BoundBatched) else None

@@ -85,7 +85,7 @@ def _expand(program: Program, known: Array) -> Iterator[Array]:
     with np.errstate(all="ignore"):
         Columns(chunk, Answers(len(program.source))).generate()
     waits = np.zeros(len(known), dtype=bool)
-    waits[chunk.gone(Fate.WAITS)] = True
+    waits[chunk.find_gone(Fate.WAITS)] = True
     if not waits.all():
         yield known[~waits]
     waiting = np.flatnonzero(waits)

@@ -101,7 +101,7 @@ def _feature_parts(
         if schema is None or column.shape[1] != schema.width:
             return
         for feature in schema.features:
-            read = feature.read_many(column[:, schema.place(feature.name)[1]])
+            read = feature.decode_values(column[:, schema.place(feature.name)[1]])
             flag = isinstance(feature, Flag)
             yield from _numbers_or_names(
                 feature.name, list(map(str, read)) if flag else read
@@ -165,7 +165,7 @@ def model_call(value: core.Expr, program: Program) -> core.Call | None:
     """Return a line that is one call of a batched function with one argument."""
     if (
         isinstance(value, core.Call)
-        and program.batched(value.function) is not None
+        and program.find_batched(value.function) is not None
         and len(value.arguments) == 1
         and not any(isinstance(n, core.Call) for n in core.walk(value.arguments[0]))
     ):
@@ -202,7 +202,7 @@ def ask_answers(
     rank[order] = np.arange(len(first))
     places = rank[where.reshape(-1)]
     rows = column[first[order]][:most]
-    function = program.batched(call[1])
+    function = program.find_batched(call[1])
     assert function is not None
     try:
         answers = np.asarray(function.many(rows.copy()))
@@ -255,16 +255,16 @@ def asker_of(
     if isinstance(own, BoundBatched):
         return own.many, None
     if callable(own):
-        return _metered(own), None
+        return _count_questions(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
         return None, None
     # Models that were loaded count for themselves: they may keep scores.
-    ask = model.scores if isinstance(model, Adapter) else _metered(model.scores)
+    ask = model.scores if isinstance(model, Adapter) else _count_questions(model.scores)
     return ask, lambda: getattr(model, "classes", None)
 
 
-def _metered(ask: Callable[[Array], Any]) -> Callable[[Array], Any]:
+def _count_questions(ask: Callable[[Array], Any]) -> Callable[[Array], Any]:
     def ask_metered(rows: Array) -> Any:
         with asking(len(rows)):
             return ask(rows)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nomos.domain.find import find_root
 from nomos.lsp.describing import Imports, files_of
-from nomos.results.reading import read
+from nomos.results.reading import decode_value
 
 _LONGEST_ANSWER = 64 * 2**20  # bytes
 _AT_ONCE = 2  # processes that import at the same time
@@ -98,7 +98,7 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
     files = [str(file) for file in files_of(names, folder / "spec.nom")]
     try:
         line = await asyncio.wait_for(process.stdout.readline(), timeout_s)
-        answer: Imports = read(Imports, {**json.loads(line)})
+        answer: Imports = decode_value(Imports, {**json.loads(line)})
         return answer
     except TimeoutError:
         reason = f"importing it took more than {timeout_s:g} s and was stopped"

@@ -33,7 +33,7 @@ class NoScores(ModelError):
 class Adapter:
     """A model that is asked for labels, and for scores where it has them.
 
-    One that is made of trees or layers says so by a method `read_structure(width)`, which
+    One that is made of trees or layers says so by a method `extract_structure(width)`, which
     returns what gives its answers to rows of so many columns (`nomos.structures`). Proofs
     and guided searches trust that for answers of this very class: a class that changes
     how rows are answered has to have its own.
@@ -91,26 +91,26 @@ class Adapter:
 
     def predict(self, rows: Any) -> Any:
         """Return one label for each row."""
-        rows = self._prepare_rows(rows)
+        rows = self.convert_rows(rows)
         if len(rows) == 0:
             return np.empty(0, dtype=np.int64)
-        return self._ask_checked(self._answer_labels, rows)
+        return self._ask_checked(self.label_rows, rows)
 
     def scores(self, rows: Any) -> Array:
         """Return the scores of each row's classes: an array (rows, classes)."""
-        rows = self._prepare_rows(rows)
+        rows = self.convert_rows(rows)
         if len(rows) == 0:
             return np.empty((0, 0 if self.classes is None else len(self.classes)))
         if self._kept and _is_matrix(rows) and _hash_rows(rows) in self._kept:
             return self._kept[_hash_rows(rows)]
-        answer = self._ask_checked(self._answer_scores, rows)
+        answer = self._ask_checked(self.score_rows, rows)
         scores: Array = answer if is_tensor(answer) else np.asarray(answer)
         return scores
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
         """Return the labels of rows that the library can take: those that score best."""
         assert self.classes is not None
-        return self.classes[self._find_highest(self._answer_scores(rows))]
+        return self.classes[self._find_highest(self.score_rows(rows))]
 
     def _find_highest(self, scores: Array) -> Array:
         """Return the place of each row's highest score, for which argmax takes a NaN."""
@@ -119,10 +119,11 @@ class Adapter:
         places: Array = scores.argmax(axis=1)
         return places
 
-    def _answer_scores(self, rows: Any) -> Any:
+    def score_rows(self, rows: Any) -> Any:
+        """Return the scores of rows, one for each class."""
         raise NoScores(f"{self.name} gives no scores")
 
-    def _prepare_rows(self, rows: Any) -> Any:
+    def convert_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them: here, an array of numbers."""
         try:
             array = np.asarray(rows)
@@ -234,16 +235,18 @@ class OutputModel(Adapter, ABC):
     """
 
     @abstractmethod
-    def _answer_output(self, rows: Any) -> Array:
+    def compute_output(self, rows: Any) -> Array:
         """Return what the model gives for rows that the library can take."""
 
-    def _answer_labels(self, rows: Any) -> Array:
-        output = self._answer_output(rows)
+    def label_rows(self, rows: Any) -> Array:
+        """Return the labels of rows."""
+        output = self.compute_output(rows)
         self._keep_scores(rows, output)
         return self._to_labels(output)
 
-    def _answer_scores(self, rows: Any) -> Array:
-        return self._to_scores(self._answer_output(rows))
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
+        return self._to_scores(self.compute_output(rows))
 
     def _to_labels(self, output: Array) -> Array:
         output = flat(output)

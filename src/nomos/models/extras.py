@@ -28,7 +28,7 @@ def need(module: str, *, extra: str, what: str) -> Any:
 
 
 @contextmanager
-def told_as(what: str) -> Iterator[None]:
+def as_model_error(what: str) -> Iterator[None]:
     """Raise ModelError for whatever a library, or code in a trusted file, raises."""
     try:
         yield

@@ -115,27 +115,27 @@ def _load_registered(point: EntryPoint) -> ModelKind:
     return kind
 
 
-def read_structure(model: Any, width: int) -> Structure:
+def extract_structure(model: Any, width: int) -> Structure:
     """Return what a model is made of: an adapter of `load_model`, or an estimator.
 
     An adapter says it itself. One whose class overrides how the adapter answers is
     refused: what the adapter says would not be what is asked.
     """
     bases = type(model).__mro__
-    base = next((own for own in bases if "read_structure" in vars(own)), None)
+    base = next((own for own in bases if "extract_structure" in vars(own)), None)
     if base is not None:
         check_inherited(model, base)
-        structure: Structure = model.read_structure(width)
+        structure: Structure = model.extract_structure(width)
         return structure
     if hasattr(model, "predict"):
-        return read_object(model, as_they_are(width))
+        return extract_from_object(model, as_they_are(width))
     raise NotProvable(
         f"the model is a {type(model).__name__}: neither trees nor layers that a proof "
         "knows"
     )
 
 
-def read_object(model: Any, columns: ModelColumns) -> Structure:
+def extract_from_object(model: Any, columns: ModelColumns) -> Structure:
     """Return what an object with `predict`, or the last step of a pipeline, is made of."""
     model, columns = last_step(model, columns)
     for kind in all_kinds():

@@ -14,11 +14,11 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from nomos.accepted import Precision
-from nomos.device import Placement, during, placed, placement
+from nomos.device import Placement, during, place_models, placement
 from nomos.domain.schema import Category, Schema
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, plain_name
-from nomos.models.extras import reason, told_as
+from nomos.models.extras import as_model_error, reason
 from nomos.models.kinds import all_kinds
 from nomos.models.recognise import recognise
 from nomos.structures.inherited import is_instance
@@ -92,7 +92,7 @@ def load_model(
     if device is not None or dtype is not None:
         here = placement()
         wanted = Placement(device or here.device, dtype or here.dtype)
-        with placed(wanted):
+        with place_models(wanted):
             return load_model(source, trust=trust)
     if not isinstance(source, str | Path):
         return load_object(source, getattr(source, "__name__", type(source).__name__))
@@ -111,7 +111,7 @@ def load_model(
         from nomos.models.formats.torch import load_weights
 
         build = import_named(*named.groups())
-        with told_as(f"{text} cannot be loaded"):
+        with as_model_error(f"{text} cannot be loaded"):
             return load_weights(Path(file), build, trust=trust)
     if named := _NAMED.fullmatch(text):
         return load_object(import_named(*named.groups()), text)
@@ -146,7 +146,7 @@ def _is_same(one: str, other: str) -> bool:
 
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
-    with told_as(f"{path} cannot be loaded"):
+    with as_model_error(f"{path} cannot be loaded"):
         kind = recognise(path)
         if placement().is_rounded and not kind.takes_precision:
             raise ModelError(
@@ -178,10 +178,12 @@ class FunctionModel(Adapter):
         super().__init__(name or getattr(function, "__name__", "the function"))
         self.function = function
 
-    def _prepare_rows(self, rows: Any) -> Any:
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
         return rows
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         return self.function(rows)
 
 

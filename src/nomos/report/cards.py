@@ -19,7 +19,7 @@ from nomos.domain.show import (
     Sound,
     Words,
     looks,
-    shown,
+    show_record,
 )
 from nomos.errors import NomosError
 from nomos.report.texts import (
@@ -130,7 +130,7 @@ def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None
 
 def card_as_recorded(bug: Bug, spec: str = "") -> Card:
     """Return the card of a bug's values as they were recorded."""
-    found = {n: shown(v) for n, v in bug.inputs.items() if not _is_digest(v)}
+    found = {n: show_record(v) for n, v in bug.inputs.items() if not _is_digest(v)}
     kinds = {name: look for name, look in found.items() if look is not None}
     return _build_card(bug, kinds, spec)
 
@@ -159,7 +159,7 @@ def card_as_replayed(
             fields = {str(f): describe(v) for f, v in look.values.items()}
             kinds[name] = Fields(fields)
     for name, value in made.items():
-        look_of_output = shown(value, domain, schema)
+        look_of_output = show_record(value, domain, schema)
         if isinstance(look_of_output, Image | Sound):
             kinds[name] = look_of_output
     described = [

@@ -105,7 +105,7 @@ class RunConsole:
         self._progress.update(
             self._tasks[key],
             completed=done,
-            speed=_speed_text(counts),
+            speed=_format_speed(counts),
             bugs=counts.unique_bugs,
         )
 
@@ -141,11 +141,11 @@ def _result_line(result: Result) -> str:
     return (
         f"{result.verdict:<10} {subject.property} model={subject.model or '-'}"
         f" seed={result.seed} {count_words(result.counts)} mode={result.mode}"
-        f" search={result.search} cases/s={_speed_text(result.counts)}{problem}"
+        f" search={result.search} cases/s={_format_speed(result.counts)}{problem}"
     )
 
 
-def _speed_text(counts: Counts) -> str:
+def _format_speed(counts: Counts) -> str:
     return f"{counts.tests / counts.seconds:,.0f}" if counts.seconds else "-"
 
 

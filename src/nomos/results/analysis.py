@@ -62,11 +62,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RegionBar:
-    """A part of a feature's range: sampled cases there, and those that violate."""
+    """A part of a feature's range: sampled cases there, and those that violate alike."""
 
     label: str
     violations: int
     cases: int
+    is_inside: bool = True  # whether the group's rule allows a case of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class BugList(Sequence[Bug]):
         self._made: dict[int, Bug] = {}
         self.alone = alone  # where those stand that were run alone, and have values
 
-    def changed(self, change: Callable[[Bug], Bug]) -> BugList:
+    def map_bugs(self, change: Callable[[Bug], Bug]) -> BugList:
         """Return the bugs with those changed that were run alone."""
         some = set(self.alone)
         return BugList(

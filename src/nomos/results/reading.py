@@ -49,7 +49,7 @@ def check_depth(data: Any) -> None:
     raise ValueError(f"JSON is nested deeper than {_MOST_DEPTH} levels")
 
 
-def read(kind: Any, data: Any) -> Any:
+def decode_value(kind: Any, data: Any) -> Any:
     """Return the value of a type that plain data stand for; raises TypeError, ValueError.
 
     A field that is not there has its default. Of an enumeration, data have the names.
@@ -64,11 +64,15 @@ def read(kind: Any, data: Any) -> Any:
     if origin is Mapping:
         pairs = data.items() if isinstance(data, dict) else data
         _check_kind(pairs, not isinstance(pairs, str), kind)
-        return {_key(inner[0], key): read(inner[1], item) for key, item in pairs}
+        return {
+            _key(inner[0], key): decode_value(inner[1], item) for key, item in pairs
+        }
     if hasattr(kind, "__dataclass_fields__"):
         _check_kind(data, isinstance(data, dict), kind)
         types = {n: one for n, one in _hints(kind).items() if n in data}
-        return kind(**{name: read(one, data[name]) for name, one in types.items()})
+        return kind(
+            **{name: decode_value(one, data[name]) for name, one in types.items()}
+        )
     if isinstance(kind, EnumType):
         return kind[data]
     return _parse_leaf(kind, data)
@@ -80,7 +84,7 @@ def _parse_union(kinds: Sequence[Any], data: Any) -> Any:
     errors = []
     for kind in kinds:
         try:
-            return read(kind, data)
+            return decode_value(kind, data)
         except (TypeError, ValueError, KeyError) as error:
             errors.append(error)
     raise errors[0]
@@ -89,12 +93,14 @@ def _parse_union(kinds: Sequence[Any], data: Any) -> Any:
 def _parse_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
     _check_kind(data, isinstance(data, list | tuple), kind)
     if get_origin(kind) is Sequence or Ellipsis in inner:
-        return tuple(read(inner[0], item) for item in data)
-    return tuple(read(one, item) for one, item in zip(inner, data, strict=True))
+        return tuple(decode_value(inner[0], item) for item in data)
+    return tuple(decode_value(one, item) for one, item in zip(inner, data, strict=True))
 
 
 def _key(kind: Any, key: Any) -> Any:
-    return read(kind, float(key) if kind is float and isinstance(key, str) else key)
+    return decode_value(
+        kind, float(key) if kind is float and isinstance(key, str) else key
+    )
 
 
 def _parse_leaf(kind: Any, data: Any) -> Any:

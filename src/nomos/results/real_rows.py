@@ -52,7 +52,7 @@ class RealRows:
         named = zip(self.schema.features, off[row], strict=True)
         return Nearest(row, tuple(feature.name for feature, other in named if other))
 
-    def mixed(self, record: Array, row: int, kept: Iterable[int]) -> Array:
+    def mix_rows(self, record: Array, row: int, kept: Iterable[int]) -> Array:
         """Return a real row with some features of a record."""
         made: Array = self.rows[row].copy()
         for number in kept:

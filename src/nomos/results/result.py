@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
-from nomos.results.reading import read
+from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -306,6 +306,21 @@ class Result:
         return tuple(bug for bug in self.bugs if bug.is_new)
 
     @property
+    def bugs_in_all(self) -> int:
+        """How many unique bugs there are, a proof's case among them."""
+        return self.counts.unique_bugs + self._cases_of_proof
+
+    @property
+    def new_in_all(self) -> int:
+        """How many of them are not in the list of known ones."""
+        return self.counts.new_bugs + self._cases_of_proof
+
+    @property
+    def _cases_of_proof(self) -> int:
+        witness = None if self.proof is None else self.proof.witness
+        return int(witness is not None and all(witness.id != b.id for b in self.bugs))
+
+    @property
     def cases_shown(self) -> Sequence[Bug]:
         """The bugs, and before them the case that a proof ended with."""
         witness = self.proof.witness if self.proof is not None else None
@@ -359,7 +374,7 @@ def from_data(data: Mapping[str, Any]) -> Result:
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
     whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
-    result: Result = read(Result, whole)
+    result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
     if least < 0 or any(one.violations > counts.judged for one in result.ensures):

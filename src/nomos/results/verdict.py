@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
 from nomos.results.result import Counts, Proof, Result, Verdict
-from nomos.results.statistics import clopper_pearson, describe_rate
+from nomos.results.statistics import describe_rate
 
 EVERY_CASE = "every case was tried"
 MOVING = (
@@ -86,7 +86,7 @@ def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
 
 
 def _count_words_of(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_loud(counts: Counts) -> bool:
@@ -166,25 +166,22 @@ def rate_text(results: Sequence[Result]) -> str:
     proof = results[0].proof
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
-        said.insert(0, _trials_text(results))
+        said.insert(0, tried_text(results, [r.counts.violations for r in results]))
     return "; ".join(said)
 
 
-def _trials_text(results: Sequence[Result]) -> str:
-    """Say how often the cases of one property are violated, over all seeds together."""
+def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
+    """Say how often cases are violated, over all seeds; `each` are the violations of one.
+
+    Seeds that try all cases, or the first ones of a list, try the same: one is enough.
+    """
     first = results[0]
-    if first.search != "random":
-        counts = first.counts
-        found = f"{counts.violations} of {counts.judged}"
-        if first.scope == "generated":
-            made = [result.counts for result in results]
-            found = (
-                f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
-            )
-            return f"{found} generated inputs, no share of real ones"
+    if first.search != "random" and first.scope != "generated":
+        found = f"{each[0]} of {first.counts.judged}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
-    judged = sum(result.counts.judged for result in results)
-    violations = sum(result.counts.violations for result in results)
+    judged, violations = sum(result.counts.judged for result in results), sum(each)
+    if first.scope == "generated":
+        return f"{violations} of {judged} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 
@@ -192,15 +189,16 @@ def confirmation_text(counts: Counts) -> str:
     """Say how the bugs were confirmed, where not all of them were run alone."""
     if not counts.run_alone or not (counts.repeated or counts.unstable):
         return ""
-    share = clopper_pearson(counts.confirmed, counts.run_alone)
-    said = (
-        f"{_count_words_of(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
-        f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
-        f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
-        " batch of other cases"
-    )
+    said = []
+    if counts.unique_bugs:
+        said.append(
+            f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
+            " isolation"
+            f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
+        )
     if counts.unstable:
-        said += f"; {_count_words_of(counts.unstable, 'violation')} did not come back"
-    if counts.rounded:
-        said += f", {counts.rounded} of those run alone only at a lower precision"
-    return said
+        less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
+        said.append(
+            f"{_count_words_of(counts.unstable, 'violation')} did not fail again{less}"
+        )
+    return "; ".join(said)

@@ -50,7 +50,7 @@ class FlakinessChecks:
             if forking.can_fork:
                 forking.start_server()
 
-    def checked(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
+    def check_result(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
         """Return a result that says whether its cases are flaky."""
         if not self.options.recheck or not needs_check(result):
             return result
@@ -94,7 +94,7 @@ class FlakinessChecks:
             )
         if answer.error is not None:
             raise answer.error
-        return self._learned(answer.value)
+        return self._add_findings(answer.value)
 
     def _fresh_tasks(self) -> Tasks:
         if self._tasks is None:
@@ -106,7 +106,7 @@ class FlakinessChecks:
             self._tasks = Tasks(crew, self._signals)
         return self._tasks
 
-    def _learned(self, found: FlakinessFound) -> FlakinessFound:
+    def _add_findings(self, found: FlakinessFound) -> FlakinessFound:
         from nomos.runner.executors import forking
 
         if forking.can_fork:

@@ -273,7 +273,7 @@ class Driver:
         """Count a range; where its calls ended before it did, hand out the rest."""
         campaign, rest = one.campaign, None
         if any(part.is_spent for part in parts):
-            asked, rest = asked.parted(sum(map(len, parts)))
+            asked, rest = asked.split_range(sum(map(len, parts)))
         with campaign.whole_step():
             confirm = partial(
                 self._tasks.confirm, one.campaign.meter, "confirmation", one.job
@@ -304,7 +304,7 @@ class Driver:
     def _judge_crash(self, part: Range, died: Died) -> tuple[Range, int]:
         """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
-        self._tasks.answers[ticket] = Answer(ticket, [died.judged()])
+        self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])
         return part, ticket
 
     # Ending.
@@ -335,11 +335,11 @@ class Driver:
                 one.campaign.problem = "the model did not return in time"
             finished[one.number] = self._finish(one)
 
-    def _examined(self, one: _Active) -> Result:
+    def _examine_campaign(self, one: _Active) -> Result:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
         if not one.campaign.is_stopped:
-            check = partial(self._checks.checked, one.job, meter, self._ask)
+            check = partial(self._checks.check_result, one.job, meter, self._ask)
             result = self._after(result, check, "its cases are not run again")
             group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
@@ -350,7 +350,7 @@ class Driver:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
-        result = self._examined(one) if done is None else done
+        result = self._examine_campaign(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
         live = Reopened(self._inline, one.job, one.campaign.meter)

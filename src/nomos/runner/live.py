@@ -28,7 +28,7 @@ class Reopened:
         self._meter = meter or Meter()
 
     @contextmanager
-    def _metered(self) -> Iterator[None]:
+    def _meter_calls(self) -> Iterator[None]:
         """Count what is asked inside for its campaign; ends where that has no calls left."""
         granted = self._meter.grant(None, from_reserve=True)
         lease = Lease(granted, "display")
@@ -39,35 +39,35 @@ class Reopened:
             self._meter.settle(granted, lease.asked, from_reserve=True)
 
     @property
-    def prepared(self) -> Prepared:
+    def ready_job(self) -> Prepared:
         """The job, ready to run."""
-        return self._worker.prepared(self._job)
+        return self._worker.prepare_job(self._job)
 
     @property
     def domain(self) -> Domain:
         """The domain, which knows how records are shown."""
-        return self.prepared.domain
+        return self.ready_job.domain
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         """Return the values of a bug, or of its smaller case; None where it is gone."""
         values: Mapping[str, Any] = {}
-        with self._metered():
-            values = self.prepared.replay(bug, shrunk=shrunk).values
+        with self._meter_calls():
+            values = self.ready_job.replay(bug, shrunk=shrunk).values
         return values or None
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
         values: Mapping[str, Any] = {}
-        with self._metered():
+        with self._meter_calls():
             values = self._telling.replay(bug.choices, bug.records).values
-        outputs = self.prepared.subject.outputs
+        outputs = self.ready_job.subject.outputs
         return {name: values[name] for name in outputs if name in values}
 
     @cached_property
     def _telling(self) -> Engine:
         # The values of a case are told where it is violated, so here every one is.
         never = core.Condition(core.Constant(False, span=Span(0, 0)), "false", line=0)
-        program = self.prepared.engine.program
+        program = self.ready_job.engine.program
         spec = replace(program.spec, ensures=(never,))
         again = Program(spec, program.domain, program.functions, program.modules)
         return Engine(again, "sequential")

@@ -75,7 +75,7 @@ class Signals:
             signal.setitimer(signal.ITIMER_REAL, seconds or 0)
 
     @contextmanager
-    def raised(self) -> Iterator[None]:
+    def raise_inside(self) -> Iterator[None]:
         """Let signals end what runs inside, at once."""
         if self.received:
             raise Stop(self.received)

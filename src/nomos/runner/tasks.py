@@ -43,7 +43,7 @@ class Tasks:
 
     def wait(self) -> None:
         """Wait until at least one task is done."""
-        with self.signals.raised():
+        with self.signals.raise_inside():
             answers = self.crew.wait()
         for answer in answers:
             self.answers[answer.ticket] = answer

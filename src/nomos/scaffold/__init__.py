@@ -18,9 +18,9 @@ from nomos.domain.reading.csvfile import (
     Columns,
     feature_code,
     infer_features,
+    load_columns,
     number,
-    quoted,
-    read_columns,
+    quote_text,
     read_labels,
     read_rows,
 )
@@ -70,7 +70,7 @@ class SampleAnswers:
         """Return what must hold of d1 and a d2 that is no worse, and what is worse."""
         if self.word is None:
             return "d1 <= d2", "gives a lower answer"
-        word = quoted(self.word)
+        word = quote_text(self.word)
         return f"d1 == {word} ==> d2 == {word}", f"takes {word} away"
 
     def alike_condition(self) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
-    columns = read_columns(data)
+    columns = load_columns(data)
     if label is not None:
         read_labels(data, label)  # which says what is wrong with it
         columns = {name: columns[name] for name in columns if name != label}
@@ -201,13 +201,13 @@ def _table_domain(
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         name=module.title().replace("_", ""),
         about=one_line(data.name),
-        data=quoted(relative_path(data, folder)),
+        data=quote_text(relative_path(data, folder)),
         dtype=", dtype=float" if needs_doubles else "",
         model=model_code(model, folder),
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
         features="\n".join(f"        {feature_code(feature)}," for feature in features),
         readers="read_labels, read_rows" if label else "read_rows",
-        read_labels=_READ_LABELS.format(quoted(label)) if label else "",
+        read_labels=_READ_LABELS.format(quote_text(label)) if label else "",
         labels=_LABELS if label else "",
     )
 
@@ -333,8 +333,8 @@ def to_identifier(text: str) -> str:
 def model_code(model: str, folder: Path) -> str:
     """Return the Python expression of a model: a file beside the domain, or a name."""
     if Path(model).exists():
-        return f"str(HERE / {quoted(relative_path(Path(model), folder))})"
-    return quoted(model)
+        return f"str(HERE / {quote_text(relative_path(Path(model), folder))})"
+    return quote_text(model)
 
 
 def relative_path(path: Path, folder: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import quoted
+from nomos.domain.reading.csvfile import quote_text
 from nomos.domain.reading.images import read_image_labels, read_images
 from nomos.errors import NomosError
 from nomos.models import load_model
@@ -160,7 +160,7 @@ def _image_domain(
         module=module,
         name=module.title().replace("_", ""),
         about=one_line(data.name),
-        data=quoted(relative_path(data, folder)),
+        data=quote_text(relative_path(data, folder)),
         model=model_code(model, folder),
         code=code,
         scale="        images = images / np.float32(255)\n" if by_255 else "",

@@ -14,7 +14,7 @@ from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE, NomosError, NotProvable
-from nomos.models.kinds import read_structure
+from nomos.models.kinds import extract_structure
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
 from nomos.search.margins import Margins, Unscored
@@ -161,7 +161,7 @@ def _model_thresholds(domain: Domain, encoding: Encoding) -> tuple[Array, ...] |
     for attribute in sorted(set(domain.verifies.values())):
         model = getattr(domain, attribute, None)
         try:
-            structure = read_structure(model, encoding.schema.width)
+            structure = extract_structure(model, encoding.schema.width)
             if isinstance(structure, Trees):
                 found.append(_tree_cuts(structure, encoding))
         except (NotProvable, ImportError):

@@ -64,7 +64,7 @@ Scorer = Callable[[Array], Scores]
 def build_scorer(program: Program, function: str) -> Scorer:
     """Return what scores a function's answers; raises Unscored where nothing does."""
     domain = program.domain
-    bound = program.batched(function)
+    bound = program.find_batched(function)
     if bound is None:
         raise Unscored(f"`{function}` is not batched")
     probe = np.array(program.source[:_PROBED])
@@ -244,12 +244,12 @@ class _Judge:
                     )
                     if not (unknown := np.isnan(held)).any():
                         return held
-                    return np.where(unknown, self._decided(expr, scope), held)
+                    return np.where(unknown, self._decide_plainly(expr, scope), held)
             case _:
                 pass
-        return self._decided(expr, scope)
+        return self._decide_plainly(expr, scope)
 
-    def _decided(self, expr: core.Expr, scope: Scope) -> Array:
+    def _decide_plainly(self, expr: core.Expr, scope: Scope) -> Array:
         """Return the distance of what has none: names, NaN, infinities."""
         return np.where(self.evaluator.truth(expr, None, scope), 1.0, -1.0)
 

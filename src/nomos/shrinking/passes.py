@@ -55,7 +55,7 @@ class _Nearer:
 
     def _with_row(self, case: OwnCase, row: int, kept: Iterable[int]) -> OwnCase:
         """Return the case with a real row that keeps some features of the record."""
-        mixed = self.real.mixed(self._record_of(case), row, kept)
+        mixed = self.real.mix_rows(self._record_of(case), row, kept)
         return case.with_record(self.number, mixed, row)
 
     def _record_of(self, case: OwnCase) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomos.files import write_whole
-from nomos.results.reading import parse_json, read
+from nomos.results.reading import decode_value, parse_json
 
 FILE_FORMAT = 1
 _KEPT = ("seed", "origin", "trial_count", "fruitless_count")  # of a pool, in its file
@@ -184,7 +184,7 @@ def load_pool(path: Path) -> StatePool:
             states, observations = file["states"], file["observations"]
         if about["format"] != FILE_FORMAT:
             raise ValueError(f"it has format {about['format']}, not {FILE_FORMAT}")
-        pool = StatePool(settings=read(FuzzSettings, about["settings"]))
+        pool = StatePool(settings=decode_value(FuzzSettings, about["settings"]))
         pool.rng.bit_generator.state = about["generator"]
         for name in _KEPT:
             setattr(pool, name, about[name])

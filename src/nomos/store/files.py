@@ -22,7 +22,7 @@ from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
-from nomos.results.reading import parse_json, read
+from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Subject
 from nomos.store.database import explain_failures
 
@@ -141,8 +141,8 @@ def load_cases(folder: Path, spec: str) -> list[dict[str, Any]]:
             )
         cases: list[dict[str, Any]] = document["cases"]
         for case in cases:
-            read(tuple[int, ...], case["choices"])
-            read(Mapping[str, str], case["settings"])
+            decode_value(tuple[int, ...], case["choices"])
+            decode_value(Mapping[str, str], case["settings"])
             _group(case)
         return cases
     except (ValueError, KeyError, TypeError) as error:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from nomos.results.analysis import Shrunk
 from nomos.results.identity import canonical_json
-from nomos.results.reading import parse_json, read
+from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Nearest, Subject, failures_of
 
 Status = Literal["open", "fixed"]
@@ -79,20 +79,20 @@ def decode_row(row: sqlite3.Row) -> Row:
 
 def record_of(row: sqlite3.Row) -> BugRecord:
     """Return a bug, and what it is a bug of, from its columns; raises ValueError, TypeError."""
-    made = read(_Made, parse_json(row["made"]))
+    made = decode_value(_Made, parse_json(row["made"]))
     bug = Bug(
         id=_text(row["id"]),
         case=int(row["number"]),
         choices=_choices(row["choices"]),
         failed=_text(row["failed"]),
         failures=failures_of(int(row["mask"])),
-        gap=read(float | None, row["gap"]),
+        gap=decode_value(float | None, row["gap"]),
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "alone",
         is_new=bool(row["is_new"]),
-        inputs=read(Mapping[str, Any], parse_json(row["inputs"])),
-        outputs=read(Mapping[str, Any], parse_json(row["outputs"])),
-        shrunk=read(Shrunk | None, parse_json(row["shrunk"] or "null")),
+        inputs=decode_value(Mapping[str, Any], parse_json(row["inputs"])),
+        outputs=decode_value(Mapping[str, Any], parse_json(row["outputs"])),
+        shrunk=decode_value(Shrunk | None, parse_json(row["shrunk"] or "null")),
         records=made.records,
         nearest=made.nearest,
     )
@@ -100,14 +100,14 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         spec=_text(row["spec"]),
         property=_text(row["property"]),
         model=_text(row["model"]),
-        settings=read(Mapping[str, str], parse_json(row["settings"])),
+        settings=decode_value(Mapping[str, str], parse_json(row["settings"])),
     )
-    status: Status = read(Status, row["status"])
+    status: Status = decode_value(Status, row["status"])
     return BugRecord(bug, subject, int(row["seed"]), status, row["campaign"])
 
 
 def _text(cell: object) -> str:
-    text: str = read(str, cell)
+    text: str = decode_value(str, cell)
     return text
 
 

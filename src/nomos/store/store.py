@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
-from nomos.results.reading import parse_json, read
+from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
 from nomos.store.database import explain_failures, open_database, transaction
@@ -220,10 +220,10 @@ class Store:
 
     def _bugs_of(self, campaign: int) -> tuple[Bug, ...]:
         where = f"campaign = ? AND {_IS_BUG}"
-        found = self._read(record_of, where, campaign, limit=10_000)
+        found = self._select_violations(record_of, where, campaign, limit=10_000)
         return tuple(record.bug for record in found)
 
-    def _read(
+    def _select_violations(
         self,
         decode: Callable[[sqlite3.Row], _Decoded],
         where: str,
@@ -236,7 +236,7 @@ class Store:
             rows = self._connection.execute(query, (*values, limit)).fetchall()
             return [decode(row) for row in rows]
 
-    def unfinished(
+    def find_unfinished(
         self, subject: Subject, seed: int, budget: int, search: str
     ) -> Unfinished | None:
         """Return the newest campaign of this kind whose run has not reported it."""
@@ -255,14 +255,14 @@ class Store:
             if row is None:
                 return None
             result = from_data(parse_json(row["result"]))
-            state = read(Mapping[str, Any], parse_json(row["state"]))
+            state = decode_value(Mapping[str, Any], parse_json(row["state"]))
             if row["ended"]:
                 result = replace(result, bugs=self._bugs_of(row["id"]))
             return Unfinished(row["id"], result, state, bool(row["ended"]))
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""
-        return self._read(decode_row, "campaign = ?", campaign)
+        return self._select_violations(decode_row, "campaign = ?", campaign)
 
     def bugs(
         self,
@@ -278,7 +278,7 @@ class Store:
         where, values = _conditions(
             before, spec=spec, property=property, model=model, status=status
         )
-        return self._read(record_of, where, *values, limit=limit)
+        return self._select_violations(record_of, where, *values, limit=limit)
 
     def count_bugs(
         self, *, property: str | None = None, status: Status | None = None
@@ -294,7 +294,7 @@ class Store:
         """Return the bug whose id begins so."""
         low = prefix.lower()
         where = f"bugs.id >= ? AND bugs.id < ? AND latest AND {_IS_BUG}"
-        found = self._read(record_of, where, low, low + "g", limit=6)
+        found = self._select_violations(record_of, where, low, low + "g", limit=6)
         if len({record.bug.id for record in found}) == 1:
             return found[-1]
         if found:

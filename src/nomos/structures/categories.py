@@ -19,7 +19,7 @@ class CategorySplits:
         self._columns = columns
         self._places: dict[tuple[int, tuple[int, ...], bool], int] = {}
 
-    def split(
+    def send_levels(
         self,
         tree: Tree,
         node: int,
@@ -51,7 +51,7 @@ class CategorySplits:
             return np.column_stack([made, *(one.astype(made.dtype) for one in more)])
 
         origins = (
-            known.origins[place].changed(rising=False, affine=False)
+            known.origins[place].after_step(rising=False, affine=False)
             for place, _, _ in sets
         )
         return ModelColumns(transform, (*known.origins, *origins))

@@ -28,7 +28,7 @@ class ColumnOrigin:
     rising: bool = True
     affine: bool = True
 
-    def changed(self, *, rising: bool, affine: bool) -> ColumnOrigin:
+    def after_step(self, *, rising: bool, affine: bool) -> ColumnOrigin:
         """Return the origin after another step."""
         return ColumnOrigin(self.source, self.rising and rising, self.affine and affine)
 
@@ -57,7 +57,7 @@ class ModelColumns:
 
         return ModelColumns(transform, self.origins)
 
-    def made_of(self, own: slice) -> list[int]:
+    def find_made_of(self, own: slice) -> list[int]:
         """Return the columns that are made of these columns of a row."""
         places = range(own.start, own.stop)
         return [c for c, one in enumerate(self.origins) if one.source in places]

@@ -6,8 +6,10 @@ has must be known; one that may change answers must have a harmless value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nomos.errors import NotProvable
@@ -32,8 +34,16 @@ class Parameters:
     read: str
     training: str
     running: str
-    harmless: Mapping[str, tuple[Any, ...]]
+    harmless: Mapping[str, Sequence[Any]]
     aliases: Callable[[str], Collection[str]] = _name_alone
+
+    @classmethod
+    def listed_beside(
+        cls, module: str, aliases: Callable[[str], Collection[str]] = _name_alone
+    ) -> Parameters:
+        """Return the parameters that the file `.toml` beside a module's file lists."""
+        listed = tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
+        return cls(**listed, aliases=aliases)
 
     @property
     def names(self) -> list[str]:

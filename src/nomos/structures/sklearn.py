@@ -140,7 +140,7 @@ def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
         words = member.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
         levels = [n for n in range(32 * len(words)) if words[n // 32] >> (n % 32) & 1]
         unknown = bool(nodes["missing_go_to_left"][node])
-        splits.split(tree, node, levels, "left", unknown=unknown)
+        splits.send_levels(tree, node, levels, "left", unknown=unknown)
     return tree
 
 
@@ -224,7 +224,7 @@ def _trace_scaler(scaler: Any, origins: Origins) -> Origins:
     signs = np.ones(len(origins)) if scale is None else np.sign(scale)
     clips = bool(getattr(scaler, "clip", False))
     return tuple(
-        origin.changed(rising=bool(sign > 0), affine=not clips)
+        origin.after_step(rising=bool(sign > 0), affine=not clips)
         for origin, sign in zip(origins, signs, strict=True)
     )
 
@@ -244,11 +244,11 @@ def _trace_one_hot(encoder: Any, origins: Origins) -> Origins:
 
 
 def _trace_encoding(_: Any, origins: Origins) -> Origins:
-    return tuple(origin.changed(rising=False, affine=False) for origin in origins)
+    return tuple(origin.after_step(rising=False, affine=False) for origin in origins)
 
 
 def _trace_steps(_: Any, origins: Origins) -> Origins:
-    return tuple(origin.changed(rising=True, affine=False) for origin in origins)
+    return tuple(origin.after_step(rising=True, affine=False) for origin in origins)
 
 
 def _trace_bins(discretizer: Any, origins: Origins) -> Origins:

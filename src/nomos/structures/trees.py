@@ -112,7 +112,7 @@ class TreeKeys:
 
     def places(self, feature: str) -> list[int]:
         """Return the model's columns that trees compare and a feature makes."""
-        own = self.model.columns.made_of(self.space.ranges[feature].columns)
+        own = self.model.columns.find_made_of(self.space.ranges[feature].columns)
         return [place for place in own if place in self.thresholds]
 
     def columns(self, feature: str, values: Array) -> Array:

@@ -108,7 +108,7 @@ class AskedAnswer:
     error: str = ""
 
     def __str__(self) -> str:
-        return self.error or _shown(self.value)
+        return self.error or _show_value(self.value)
 
 
 class _FunctionCheck:
@@ -128,7 +128,7 @@ class _FunctionCheck:
             again = [self._alone(number) for number in range(len(self.cases))]
             yield from self._differences(alone, again, "the first time", "then")
             if isinstance(self.function, BoundBatched):
-                many = self._batched(self.function)
+                many = self._check_batched(self.function)
                 size = f"in a batch of {len(self.cases)}"
                 yield from self._differences(alone, many, "alone", size)
             elif self.program.asks(self.name):
@@ -144,7 +144,7 @@ class _FunctionCheck:
     def _alone(self, number: int) -> AskedAnswer:
         return _answer(self.function, self._arguments(number))
 
-    def _batched(self, function: BoundBatched) -> list[AskedAnswer]:
+    def _check_batched(self, function: BoundBatched) -> list[AskedAnswer]:
         arguments = [self._arguments(number) for number in range(len(self.cases))]
 
         def columns(chosen: slice) -> list[Any]:
@@ -176,7 +176,7 @@ class _FunctionCheck:
             _answer(self.function, (*given, *self._arguments(number)[len(given) :]))
             for was, now in zip(before, given, strict=True):
                 if not isinstance(was, np.ndarray) and not is_same_answer(was, now):
-                    yield f"changes its argument in place: {shown} became {_shown(now)}"
+                    yield f"changes its argument in place: {shown} became {_show_value(now)}"
                     return
 
     def _differences(
@@ -190,7 +190,7 @@ class _FunctionCheck:
                 return
 
     def _case(self, number: int) -> str:
-        shown = [_shown(a, self.program) for a in self.cases[number]]
+        shown = [_show_value(a, self.program) for a in self.cases[number]]
         return f"{self.name}({', '.join(shown)})"
 
 
@@ -203,6 +203,6 @@ def _answer(function: Callable[..., Any], case: Case) -> AskedAnswer:
         return AskedAnswer(error=f"{type(error).__name__}: {error}")
 
 
-def _shown(value: Any, program: Program | None = None) -> str:
+def _show_value(value: Any, program: Program | None = None) -> str:
     text = repr(describe(value, None if program is None else program.schema))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -34,7 +34,7 @@ def export(
     prover: Prover, program: Program, part: str, stem: Path
 ) -> tuple[Path, Path]:
     """Write the network and the query of a property; returns the two files."""
-    cases, model = prover.asked(program, part)
+    cases, model = prover.parse_question(program, part)
     if not isinstance(model.structure, Layers):
         raise NotProvable("only networks and linear models can be exported, no trees")
     product = Product(cases, model.structure)

@@ -17,7 +17,7 @@ from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
-from nomos.models.kinds import read_structure
+from nomos.models.kinds import extract_structure
 from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
@@ -86,7 +86,7 @@ class Prover:
         """Prove one property; raises NotProvable for what no proof covers."""
         options = options or ProofOptions()
         started = time.monotonic()
-        cases, model = self.asked(program, options.within)
+        cases, model = self.parse_question(program, options.within)
         attempt = _Attempt(model, self.data, Engine(program), options)
         if options.radius is not None:
             proof = attempt.around(cases, options.radius)
@@ -94,7 +94,9 @@ class Prover:
             proof = attempt.verify(cases)
         return replace(proof, seconds=time.monotonic() - started)
 
-    def asked(self, program: Program, part: str) -> tuple[AskedCases, ComparedModel]:
+    def parse_question(
+        self, program: Program, part: str
+    ) -> tuple[AskedCases, ComparedModel]:
         """Return what a spec asks, for which inputs, and of which model."""
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
@@ -113,7 +115,7 @@ class Prover:
             if model is None:
                 name = type(self.domain).__name__
                 raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
-            structure = read_structure(model, self.space.schema.width)
+            structure = extract_structure(model, self.space.schema.width)
             if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
                 # Then libraries may calculate in the type of the rows.
                 link = 16 * SINGLE if structure.link else 0.0
@@ -160,7 +162,7 @@ class _Attempt:
         sampled = self._search_violation(cases, limits)
         total = self._decide_parts(cases, limits)
         total.example = sampled or total.example
-        return self._conclude_proof(cases, total.checked())
+        return self._conclude_proof(cases, total.drop_contradictions())
 
     def _conclude_proof(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
@@ -227,7 +229,9 @@ class _Attempt:
         for row, own in spaces.items():
             part = replace(cases, space=own)
             if row in proved:
-                found[row] = self._conclude_proof(part, proved[row].checked())
+                found[row] = self._conclude_proof(
+                    part, proved[row].drop_contradictions()
+                )
             else:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
@@ -338,7 +342,7 @@ def move_violation(
     for _ in range(_ROUNDS):
         for name, rows in targets.items():
             for feature, one in cases.space.ranges.items():
-                atom, wanted = f"{name}.{feature}", one.read(rows)
+                atom, wanted = f"{name}.{feature}", one.decode_values(rows)
                 kind = np.result_type(atoms[atom], wanted)
                 tried = {**atoms, atom: wanted.astype(kind)}
                 ok = cases.find_allowed(tried, _ROWS)
@@ -349,5 +353,5 @@ def move_violation(
     distance = np.zeros(_ROWS, int)
     for name, rows in targets.items():
         for feature, one in cases.space.ranges.items():
-            distance += atoms[f"{name}.{feature}"] != one.read(rows)
+            distance += atoms[f"{name}.{feature}"] != one.decode_values(rows)
     return one_case(atoms, int(np.argmin(distance)))

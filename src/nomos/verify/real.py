@@ -94,7 +94,7 @@ def fit_space(space: Space, dtype: np.dtype[Any]) -> Space:
             or any(float(dtype.type(end)) != end for end in (low, high))
         ):
             raise NotProvable(f"`{name}` has numbers that rows of {dtype} round")
-    return space.restricted(ends)
+    return space.restrict_to(ends)
 
 
 def compare(

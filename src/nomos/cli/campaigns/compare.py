@@ -13,7 +13,7 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.output import STDOUT, Output, ReportPath, own_stdout
+from nomos.cli.output import STDOUT, Output, own_stdout
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -25,24 +25,16 @@ if TYPE_CHECKING:
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.stopping import Signals
 
-_FILE = ReportPath()
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
 
 @click.command("compare")
 @click.argument("specs", nargs=-1, required=True)
-@cli.option(
-    "--model models",
-    "Give it twice: the old model, then the new one.",
-    multiple=True,
-    required=True,
-    metavar="MODEL",
+@cli.takes(
+    "compare",
+    f"models {cli.CAMPAIGN} {cli.WORKERS} store no_store json html trust",
+    required=["models"],
 )
-@cli.campaign_options
-@cli.worker_options
-@cli.keeping_options
-@cli.option("--json json_file", "Write the comparison to a file.", _FILE)
-@cli.option("--html html_file", "Write a page to read and send.", _FILE)
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Run the same cases on two models: bugs fixed, kept and new.
 
@@ -62,9 +54,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("give --model twice: the old model, then the new one")
     found = api.find_specs(specs)
     loaded = cli.load_specs(found.specs)
-    whole = api.left_out(found)
+    whole = api.make_skipped_run(found)
     compared: list[ModelComparison] = []
-    piped = STDOUT in [options[name] for name in ("json_file", "html_file")]
+    piped = STDOUT in [options[name] for name in ("json", "html")]
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
             for root, paths in group_by_project(found.specs).items():
@@ -147,14 +139,14 @@ def _write_files(
 ) -> None:
     from nomos.report.comparison import comparison_data
 
-    if options["json_file"] is not None:
+    if options["json"] is not None:
         document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
-        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
-    if options["html_file"] is not None:
+        output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
+    if options["html"] is not None:
         from nomos.report.html.compare import comparison_html
 
         page = comparison_html(compared, _outputs_of)
-        output.write_file(options["html_file"], page)
+        output.write_file(options["html"], page)
 
 
 def _outputs_of(result: Result, bug: Bug) -> Mapping[str, Any]:

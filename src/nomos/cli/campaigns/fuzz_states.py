@@ -23,23 +23,14 @@ if TYPE_CHECKING:
 
 @click.command("fuzz-states")
 @click.argument("spec", type=cli.PRESENT_FILE)
-@cli.option("--model", "The policy that some actions come from.", metavar="MODEL")
-@cli.settings_option
-@cli.option("--states", "How many states to reach.", cli.COUNT, default=2000)
-@cli.option(
-    "--threshold",
-    "How far a state's observation must be from all others to be kept.",
-    cli.AMOUNT,
-    default=0.4,
+@cli.takes(
+    "fuzz-states",
+    "model settings states threshold seed output quiet trust",
+    required=["output"],
+    states=2000,
+    threshold=0.4,
+    seed=0,
 )
-@cli.option("--seed", "Same seed, same pool.", cli.SEED, default=0)
-@cli.option(
-    "-o --output",
-    "The pool: made, or continued where there is one.",
-    cli.FILE,
-    required=True,
-)
-@cli.quiet_option
 def command(spec: Path, output: Path, *, quiet: bool, **options: Any) -> None:
     """Grow a pool of unlike states for the domain of SPEC.
 

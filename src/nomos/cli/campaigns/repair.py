@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.accepted import TakesNumber
 from nomos.cli import options as cli
-from nomos.cli.output import ReportPath
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -20,49 +18,13 @@ if TYPE_CHECKING:
 
 @click.command("repair")
 @click.argument("specs", nargs=-1, required=True)
-@cli.option(
-    "--model",
-    "The model to repair: what the domain's `model` setting takes.",
-    required=True,
-    metavar="MODEL",
+@cli.takes(
+    "repair",
+    "model data label out settings times points rounds budget seed resume allow_overlap"
+    " json quiet trust",
+    required=["model"],
+    kinds={"data": cli.PRESENT_FILE},
 )
-@cli.option(
-    "--data",
-    "A CSV file to train on.  [default: the domain's `training()`, else part of its inputs]",
-    cli.PRESENT_FILE,
-    metavar="FILE",
-)
-@cli.option("--label", "The column of --data to be predicted.", metavar="COLUMN")
-@cli.option(
-    "--out",
-    "The file to write.  [default: beside the model, as NAME.repaired]",
-    cli.FILE,
-)
-@cli.settings_option
-@cli.option(
-    "--times",
-    "By how much the rate of violations is to fall.",
-    cli.Taking(TakesNumber("a number from 1 on", 1)),
-    default=10.0,
-)
-@cli.option(
-    "--points", "How many points of accuracy may be lost.", cli.AMOUNT, default=1.0
-)
-@cli.option("--rounds", "The most rounds of training.", cli.COUNT, default=12)
-@cli.option(
-    "--budget",
-    "Cases of each spec that the model is judged by, before and after.",
-    cli.COUNT,
-    default=5000,
-)
-@cli.option("--seed", "Same seed, same repair.", cli.SEED, default=0)
-@cli.flag("--resume", "Go on where the same repair was killed.")
-@cli.flag(
-    "--allow-overlap",
-    "Go on, with a warning, where inputs seem to be records to train on.",
-)
-@cli.option("--json json_file", "Write what came of it to a file.", ReportPath())
-@cli.quiet_option
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Train a model further, on cases in which it breaks SPECS and on its data.
 
@@ -83,7 +45,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     cli.load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
-    screen = _Screen(quiet=options["quiet"] or str(options["json_file"]) == "-")
+    screen = _Screen(quiet=options["quiet"] or str(options["json"]) == "-")
     try:
         with screen as listener:
             result = _run_repair(specs, options, listener)
@@ -91,11 +53,11 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
     output = Output()
-    if options["json_file"] is not None:
+    if options["json"] is not None:
         from nomos.train.repairing.report import repair_data
 
         document = {"schema": 1, "repair": repair_data(result)}
-        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
+        output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
     screen.show_result(result)
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
@@ -115,7 +77,7 @@ def _run_repair(
         data=options["data"] and (options["data"], options["label"]),
         settings=cli.parse_settings(options["settings"]),
         listener=listener,
-        **{name: options[name] for name in names},
+        **{name: options[name] for name in names if options[name] is not None},
     )
 
 

@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.cli import options as cli
-from nomos.cli.output import STDOUT, Output, ReportPath
+from nomos.cli.output import STDOUT, Output
 
 if TYPE_CHECKING:
     from nomos.results.gate import Ruling
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
 
-FILE = ReportPath()
-# `write_reports` writes them.
-report_options = cli.combine_options(
-    cli.option("--json json_file", "Write the results to a file.", FILE),
-    cli.option("--html html_file", "Write a page to read and send.", FILE),
-    cli.option("--junit junit_file", "Write JUnit XML for CI.", FILE),
-    cli.option("--sarif sarif_file", "Write SARIF for code hosts.", FILE),
-)
-REPORTS = ("json_file", "html_file", "junit_file", "sarif_file", "events_file")
+REPORTS = ("json", "html", "junit", "sarif", "events")
 
 
 def is_piped(options: dict[str, Any]) -> bool:
@@ -34,7 +25,7 @@ def is_piped(options: dict[str, Any]) -> bool:
     places: dict[str, str] = {}
     for name, path in given.items():
         place = str(path if path == STDOUT else path.resolve())
-        flag = "--" + name.removesuffix("_file")
+        flag = f"--{name}"
         if place in places:
             raise click.UsageError(f"{places[place]} and {flag} name the same file")
         places[place] = flag
@@ -47,7 +38,7 @@ def event_handlers(
     """Return what writes events, as long as the stack is open."""
     from nomos.report.formats.stream import EventStream
 
-    path = options["events_file"]
+    path = options["events"]
     if path is None:
         return []
     if path == STDOUT:
@@ -66,26 +57,26 @@ def write_reports(
     from nomos.results.result import to_data
 
     results = run.results
-    if options["json_file"] is not None:
+    if options["json"] is not None:
         document = {
             "schema": 3,
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }
-        output.write_file(options["json_file"], json.dumps(document, indent=1) + "\n")
-    if options["junit_file"] is not None:
+        output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
+    if options["junit"] is not None:
         from nomos.report.formats.junit import junit_document
 
-        output.write_file(options["junit_file"], junit_document(rulings, failures))
-    if options["sarif_file"] is not None:
+        output.write_file(options["junit"], junit_document(rulings, failures))
+    if options["sarif"] is not None:
         from nomos.report.formats.sarif import sarif_document
 
         document = sarif_document(rulings, failures)
-        output.write_file(options["sarif_file"], json.dumps(document, indent=1) + "\n")
-    if options["html_file"] is not None:
+        output.write_file(options["sarif"], json.dumps(document, indent=1) + "\n")
+    if options["html"] is not None:
         from nomos.report.html.page import html_page
 
-        output.write_file(options["html_file"], html_page(results, failures))
+        output.write_file(options["html"], html_page(results, failures))
 
 
 def relative_failures(run: Run) -> list[tuple[str, str]]:

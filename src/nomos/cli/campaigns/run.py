@@ -15,12 +15,10 @@ import click
 from nomos import accepted, api
 from nomos.cli import options as cli
 from nomos.cli.campaigns.reports import (
-    FILE,
     REPORTS,
     event_handlers,
     is_piped,
     relative_failures,
-    report_options,
     write_reports,
 )
 from nomos.cli.output import Output, own_stdout
@@ -46,7 +44,7 @@ def _inputs_or_file(words: str) -> str | Path:
     """Read `data`, `generated`, or a file that exists."""
     kind = accepted.OPTIONS["inputs"]
     with suppress(ValueError):
-        return str(kind.read(words))
+        return str(kind.parse_text(words))
     hint = accepted.meant(words, get_args(accepted.Inputs))
     if hint and not Path(words).exists():
         raise click.BadParameter(f"there is no file {words!r}{hint}")
@@ -56,85 +54,14 @@ def _inputs_or_file(words: str) -> str | Path:
 
 @click.command("run")
 @click.argument("specs", nargs=-1, required=True)
-@cli.option(
-    "--model models",
-    "The model under test: what the domain's `model` setting takes. May be given several times.",
-    multiple=True,
-    metavar="MODEL",
-)
-@cli.campaign_options
-@cli.explaining_options
-@cli.worker_options
-@cli.flag("--until-bug", "Stop at the first bug.")
-@cli.option(
-    "--seeds",
-    "Run so many seeds, from --seed on; gives mean and spread.",
-    cli.COUNT,
-    default=1,
-)
-@cli.option(
-    "--inputs",
-    "data: inputs are those of the domain. generated: made from them, within the"
-    " schema. FILE: drawn from a file, the domain's setting `inputs` or `pool`.",
-    _inputs_or_file,
-    metavar="data|generated|FILE",
-)
-@cli.option(
-    "--control",
-    "A spec where chance alone can differ: run too, and shown beside the others.",
-    cli.PRESENT_FILE,
-    metavar="SPEC",
-)
-@cli.option(
-    "--fail-on",
-    "new: exit 1 only for bugs that .nomos/cases does not list as known."
-    " open: also where --verify neither proves nor refutes. NAME: only for violations of"
-    " the `ensures` of that name; PROPERTY.NAME is that of one spec.",
-    default="any",
-    metavar="any|new|open|NAME",
-)
-@cli.option(
-    "--min-cases",
-    "A sample of fewer cases is not green: the status is 3.  [default: 100, or the"
-    " budget where that is less, but at least 10]",
-    cli.COUNT,
-)
-@cli.option(
-    "--exclude",
-    "Leave out specs and folders of this name or pattern. May be given several times.",
-    multiple=True,
-    metavar="NAME",
-)
-@cli.option(
-    "--max-rate",
-    "Pass where at most this share of cases (2%) is violated: the exact rate where"
-    " every case was tried, else the upper bound (95 %, one-sided) that the sample gives."
-    " Where the sample is too small to tell, the status is 3.",
-    cli.SHARE,
-)
-@cli.option(
-    "--baseline",
-    "Pass where no rate is worse than in FILE, which an earlier run wrote with"
-    " --json: by Fisher's exact test, one-sided, at the level 0.01; and red where a"
-    " property that held is violated. What cannot be compared has status 3.",
-    cli.PRESENT_FILE,
-    metavar="FILE",
-)
-@cli.flag(
-    "--sanity",
-    "Plant faults in the model's answers, and say which of them each spec notices.",
-)
-@cli.keeping_options
-@cli.flag("--resume", "Go on where the same campaign was killed or interrupted.")
-@cli.flag(
-    "--verify",
-    "Where no violation is found, try a proof for all inputs of the schema.",
-)
-@report_options
-@cli.option(
-    "--events events_file",
-    "Write each event as a line of JSON, as it happens.",
-    FILE,
+@cli.takes(
+    "run",
+    f"models {cli.CAMPAIGN} {cli.WORKERS} groups shrink until_bug seeds inputs control"
+    " fail_on min_cases exclude max_rate baseline sanity store no_store resume verify"
+    " json html junit sarif events trust",
+    kinds={"inputs": _inputs_or_file},
+    seeds=1,
+    fail_on="any",
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """Test a model against SPECS: files, folders or globs.
@@ -156,7 +83,11 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))
-    sys.exit(_run_campaigns(projects, api.left_out(found), options | {"specs": specs}))
+    sys.exit(
+        _run_campaigns(
+            projects, api.make_skipped_run(found), options | {"specs": specs}
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +129,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     if options["sanity"] and (
         others := [n for n in (*REPORTS, "verify", "resume") if options[n]]
     ):
-        name = others[0].removesuffix("_file")
-        raise click.UsageError(f"--sanity runs no campaign: leave out --{name}")
+        raise click.UsageError(f"--sanity runs no campaign: leave out --{others[0]}")
     if options["no_store"] and (options["store"] or options["resume"]):
         other = "--store" if options["store"] else "--resume"
         raise click.UsageError(f"--no-store and {other} contradict each other")
@@ -230,7 +160,7 @@ def _check_ensures(fail_on: str, loaded: Iterable[LoadedSpec]) -> None:
 
 def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
-    baseline, written = options["baseline"] or config.baseline, options["json_file"]
+    baseline, written = options["baseline"] or config.baseline, options["json"]
     files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
@@ -335,7 +265,7 @@ def _run_project_sanity(project: _Project) -> int:
     worker = Worker(Setting(project.root, how.mode, placement=how.placement))
     for job in project.jobs:
         try:
-            found = check_sanity(worker.prepared(job), project.seed, how)
+            found = check_sanity(worker.prepare_job(job), project.seed, how)
         except NomosError as error:
             echo(f"error: {error}", err=True)
             status = 3

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nomos.accepted import TakesNumber, TakesWhole
 from nomos.cli import options as cli
 from nomos.errors import ModelError, NomosError
 from nomos.terminal import echo
@@ -23,61 +22,20 @@ _BUDGET = ("steps", "cases", "games", "lose")
 
 @click.command("train-guided")
 @click.argument("spec", type=cli.PRESENT_FILE)
-@cli.option(
-    "--policy",
-    "The policy, as SB3's `save` writes it.",
-    cli.PRESENT_FILE,
-    required=True,
+@cli.takes(
+    "train-guided",
+    "policy algorithm out settings held_out control starts share steps cases games lose"
+    " seed trust quiet",
+    required=["policy", "out"],
+    kinds={"algorithm": click.Choice(_ALGORITHMS, case_sensitive=False)},
+    algorithm="PPO",
+    share=0.5,
+    steps=294_912,
+    cases=3000,
+    games=100,
+    lose=10.0,
+    seed=0,
 )
-@cli.option(
-    "--algorithm",
-    "The algorithm of the policy.",
-    click.Choice(_ALGORITHMS, case_sensitive=False),
-    default="PPO",
-)
-@cli.option(
-    "--out",
-    "The file to write; none is written for a policy that is no better.",
-    cli.FILE,
-    required=True,
-)
-@cli.settings_option
-@cli.option(
-    "--held-out",
-    "A setting that gives other inputs to judge the policy by.",
-    multiple=True,
-    metavar="NAME=VALUE",
-)
-@cli.option("--control", "A spec that only chance can break.", cli.PRESENT_FILE)
-@cli.option(
-    "--starts",
-    "An input or variable whose state episodes start from.  [default: all states]",
-    multiple=True,
-    metavar="NAME",
-)
-@cli.option(
-    "--share",
-    "The share of the steps that start from bugs.",
-    cli.Taking(TakesNumber("a share from 0 to 1", 0, 1)),
-    default=0.5,
-)
-@click.option("--steps", default=294_912, show_default=True, type=cli.COUNT)
-@cli.option(
-    "--cases",
-    "Cases that the policy is judged by, before and after.",
-    cli.COUNT,
-    default=3000,
-)
-@cli.option(
-    "--games",
-    "Games that its reward is the mean of.",
-    cli.Taking(TakesWhole(2)),
-    default=100,
-)
-@cli.option("--lose", "The mean reward that may be lost.", cli.AMOUNT, default=10.0)
-@cli.option("--seed", "Same seed, same training.", cli.SEED, default=0)
-@cli.flag("--trust", "Load the policy, which can run code.")
-@cli.quiet_option
 def command(spec: Path, **options: Any) -> None:
     """Fine-tune a policy of Stable-Baselines3 from the states in which it breaks SPEC.
 
@@ -90,12 +48,13 @@ def command(spec: Path, **options: Any) -> None:
     Exit status: 0 fewer bugs than chance explains, and the reward is kept; 1 not so;
     2 wrong usage or a bad spec, 3 the policy or its game failed, 130 interrupted.
     """
+    from nomos.models.load import is_trusting
     from nomos.train import GuidedTraining, TuningBudget, fine_tune
 
     cli.load_specs([spec, *filter(None, [options["control"]])])
     quiet = options["quiet"]
     tuned = fine_tune(
-        _load_policy(options["policy"], options["algorithm"], trust=options["trust"]),
+        _load_policy(options["policy"], options["algorithm"], trust=is_trusting()),
         GuidedTraining(
             spec,
             settings=cli.parse_settings(options["settings"]),

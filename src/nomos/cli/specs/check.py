@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from nomos import api
-from nomos.accepted import TakesWhole
-from nomos.cli.options import FILE, Taking, flag, format_option, option
+from nomos.cli.options import takes
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Severity
 from nomos.diagnostics.render import to_json
@@ -25,34 +24,13 @@ from nomos.terminal import echo
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@flag(
-    "-v --verbose",
-    "Show each spec's name, its k (how many runs of the model it relates), and "
-    "its description.",
-)
-@flag("--strict", "Exit with 2 for warnings, too.")
-@option(
-    "--max-warnings",
-    "Exit with 2 for more than N warnings.",
-    Taking(TakesWhole(0)),
-    metavar="N",
-)
-@flag(
-    "--no-import", "Do not import domains; functions and features are then not checked."
-)
-@option(
-    "--path",
-    "Where the spec of `-` stands or will stand: it need not exist.",
-    FILE,
-    metavar="FILE",
-)
-@format_option
+@takes("check", "verbose strict max_warnings no_import path format", format="text")
 def command(
     specs: tuple[str, ...],
     verbose: bool,
     no_import: bool,
     path: Path | None,
-    form: str,
+    format: str,
     **warnings: Any,
 ) -> None:
     """Report every mistake in specs; no model is loaded and no block is run.
@@ -75,7 +53,7 @@ def command(
     checked, unreadable = _check_all(specs, path, imports=not no_import)
     severities = [d.severity for one in checked for d in one.diagnostics]
     errors, warned = map(severities.count, (Severity.ERROR, Severity.WARNING))
-    if form == "json":
+    if format == "json":
         document = {
             "schema": 1,
             "specs": [_json_entry(one) for one in checked],

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import FILE, PRESENT_FILE, option
+from nomos.cli.options import PRESENT_FILE, takes
 from nomos.terminal import echo
 
 
 @click.command("compile")
 @click.argument("spec", type=PRESENT_FILE)
-@option("-o --output", "Write the program to a file instead of printing it.", FILE)
+@takes("compile", "output")
 def command(spec: Path, output: Path | None) -> None:
     """Write SPEC as a Python program that tests a model by itself.
 

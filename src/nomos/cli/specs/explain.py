@@ -6,16 +6,16 @@ from difflib import get_close_matches
 
 import click
 
-from nomos.cli.options import flag
+from nomos.cli.options import takes
 from nomos.diagnostics import Code
-from nomos.diagnostics.pages import all_pages, page_of, title_of
+from nomos.diagnostics.pages import all_pages, title_of
 from nomos.terminal import echo
 
 
 @click.command()
 @click.argument("code", required=False, metavar="[CODE]")
-@flag("--all everything", "Explain all codes, in Markdown.")
-def command(code: str | None, everything: bool) -> None:
+@takes("explain", "all")
+def command(code: str | None, all: bool) -> None:
     """Explain a diagnostic code; without one, list them all.
 
     The code is what stands in brackets in a diagnostic: `error[unknown-feature]`.
@@ -24,7 +24,7 @@ def command(code: str | None, everything: bool) -> None:
     nomos explain unknown-feature
     nomos explain
     """
-    if everything:
+    if all:
         echo(all_pages(), nl=False)
         return
     codes = {known.slug: known for known in Code}
@@ -42,4 +42,4 @@ def command(code: str | None, everything: bool) -> None:
             f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
         )
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
-    echo(page_of(codes[wanted]), nl=False)
+    echo(codes[wanted].page, nl=False)

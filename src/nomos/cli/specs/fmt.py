@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag
+from nomos.cli.options import takes
 from nomos.cli.output import print_diagnostics
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
@@ -22,8 +22,7 @@ from nomos.terminal import echo
 
 @click.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
-@flag("--check", "Write nothing; say which specs would be.")
-@flag("--diff", "Write nothing; show what would change.")
+@takes("fmt", "check diff")
 def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
     """Give specs one canonical layout.
 
@@ -51,7 +50,7 @@ def command(specs: tuple[str, ...], check: bool, diff: bool) -> None:
         elif text.encode() != path.read_bytes():
             changed += 1
             if diff:
-                echo(_unified_text(source, text), nl=False)
+                echo(_diff_text(source, text), nl=False)
             if not (check or diff):
                 write_whole(path.resolve(), text.encode())
             echo(f"{'would format' if check or diff else 'formatted'} {path}")
@@ -72,7 +71,7 @@ def _format_file(path: Path) -> tuple[Source, str | None]:
         return source, None
 
 
-def _unified_text(source: Source, text: str) -> str:
+def _diff_text(source: Source, text: str) -> str:
     before, after = source.text.splitlines(True), text.splitlines(True)
     lines = unified_diff(before, after, source.name, f"{source.name} (formatted)")
     return "".join(

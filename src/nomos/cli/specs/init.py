@@ -6,15 +6,13 @@ from pathlib import Path
 
 import click
 
-from nomos.cli.options import FOLDER, PRESENT, option
+from nomos.cli.options import FOLDER, PRESENT, takes
 from nomos.terminal import echo
 
 
 @click.command("init")
 @click.argument("folder", default=".", type=FOLDER)
-@option("--model", "The model: a file, or module:function.")
-@option("--data", "What it is tested on: rows in a CSV file, or images.", PRESENT)
-@option("--label", "The column of a CSV file that has the right answers.")
+@takes("init", "model data label trust", kinds={"data": PRESENT})
 def command(
     folder: Path, model: str | None, data: Path | None, label: str | None
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import api
-from nomos.cli.options import COUNT, format_option, option, store_option
+from nomos.cli.options import takes
 from nomos.errors import StoreError
 from nomos.terminal import echo
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 @click.command("bugs")
 @click.argument("property", required=False)
-@option("--status", "Only such bugs.", click.Choice(["open", "fixed"]))
-@option("--limit", "List at most so many.", COUNT, default=50)
-@store_option
-@format_option
+@takes(
+    "bugs",
+    "status limit store format",
+    kinds={"status": click.Choice(["open", "fixed"])},
+    limit=50,
+    format="text",
+)
 def command(
-    property: str | None, status: Any, limit: int, store: Path | None, form: str
+    property: str | None, status: Any, limit: int, store: Path | None, format: str
 ) -> None:
     """List the bugs of PROPERTY, or all.
 
@@ -42,7 +45,7 @@ def command(
     if not records and property not in (None, *known):
         names = ", ".join(sorted(known)) or "none"
         raise StoreError(f"no campaign of `{property}`\nhelp: there are: {names}")
-    if form == "json":
+    if format == "json":
         echo(json.dumps([_bug_data(record) for record in records], indent=1))
         return
     for record in records:

@@ -8,14 +8,12 @@ from pathlib import Path
 import click
 
 from nomos import api
-from nomos.cli.options import flag, store_option, trusted_settings, trusting_options
+from nomos.cli.options import collect_trusted_settings, takes
 
 
 @click.command("replay")
 @click.argument("bug")
-@flag("--shrunk", "Run its smaller case instead.")
-@trusting_options
-@store_option
+@takes("replay", "shrunk model settings trust store")
 def command(
     bug: str,
     shrunk: bool,
@@ -41,7 +39,7 @@ def command(
     console = Screen()
     with api.open_store(store) as opened:
         record = opened.bug(bug)
-        trusted = trusted_settings(model, settings)
+        trusted = collect_trusted_settings(model, settings)
         live, outcome = api.replay(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
@@ -57,7 +55,7 @@ def command(
         console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)
     console.print(f"{head}: still there, `{outcome.why}` does not hold")
-    outputs, schema = live.prepared.subject.outputs, live.domain.schema
+    outputs, schema = live.ready_job.subject.outputs, live.domain.schema
     inputs, answers = describe_values(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)
     console.print(card_text(card_as_recorded(seen)), soft_wrap=True, end="")

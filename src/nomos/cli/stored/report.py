@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import option, store_option, trusted_settings, trusting_options
+from nomos.cli.options import collect_trusted_settings, takes
 from nomos.cli.output import Output, ReportPath
 from nomos.terminal import echo
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 @click.command("report")
-@option(
-    "-o --output", "The file to write.", ReportPath(), default=Path("nomos-report.html")
+@takes(
+    "report",
+    "output model settings trust store",
+    kinds={"output": ReportPath()},
+    output=Path("nomos-report.html"),
 )
-@trusting_options
-@store_option
 def command(
     output: Path, model: str | None, settings: tuple[str, ...], store: Path | None
 ) -> None:
@@ -42,7 +43,7 @@ def command(
     from nomos.report.texts import count_of
 
     with api.open_store(store) as opened:
-        trusted = trusted_settings(model, settings)
+        trusted = collect_trusted_settings(model, settings)
         results = [
             _with_live(result, opened.path.parent, trusted)
             for result in opened.newest()
@@ -68,7 +69,7 @@ def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
 
     try:
         live = api.live_of(result.subject, folder, trusted)
-        assert live.prepared is not None  # it is loaded here, or told why not
+        assert live.ready_job is not None  # it is loaded here, or told why not
     except NomosError as error:
         spec = result.subject.spec
         echo(f"warning: {spec} is shown as recorded: {error}", err=True)

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
-from nomos.cli.options import (
-    FOLDER,
-    option,
-    store_option,
-    trusted_settings,
-    trusting_options,
-)
+from nomos.cli.options import FOLDER, collect_trusted_settings, takes
 from nomos.errors import NomosError
 from nomos.terminal import echo
 
@@ -28,13 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("bug")
-@option(
-    "-o --output",
-    "Write the records to files in this folder: PNG, SVG, WAV, TXT.",
-    FOLDER,
-)
-@trusting_options
-@store_option
+@takes("show", "output model settings trust store", kinds={"output": FOLDER})
 def command(
     bug: str,
     output: Path | None,
@@ -64,7 +52,7 @@ def command(
         console.print(made, soft_wrap=True, style="dim")
     try:
         live, outcome = api.replay(
-            record, folder, settings=trusted_settings(model, settings)
+            record, folder, settings=collect_trusted_settings(model, settings)
         )
     except NomosError as error:
         values, why = {}, str(error)
@@ -80,7 +68,7 @@ def command(
     _print_case(console, live, outcome, record.bug.choices)
     _draw_shrunk(console, live, record.bug)
     if output is not None:
-        case = values, live.prepared.subject.outputs, live.domain
+        case = values, live.ready_job.subject.outputs, live.domain
         for path in write_files(*case, output, record.bug.choices):
             echo(f"wrote {path}")
 
@@ -92,7 +80,7 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
     if bug.shrunk is None:
         return
     try:
-        small = live.prepared.replay(bug, shrunk=True)
+        small = live.ready_job.replay(bug, shrunk=True)
     except NomosError as error:
         echo(f"warning: {error}", err=True)
         return
@@ -111,7 +99,7 @@ def _print_case(
 
     shown = bug_picture(
         case.values,
-        live.prepared.subject.outputs,
+        live.ready_job.subject.outputs,
         live.domain,
         colour=console.is_terminal and not console.no_color,
         choices=choices,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 
 from nomos.diagnostics.diagnostic import Code
 
@@ -17,14 +16,9 @@ Every mistake that `nomos check` reports has a code, which stands in brackets be
 _EXAMPLES = "<!-- not run: the tests of the diagnostics run these examples -->"
 
 
-def page_of(code: Code) -> str:
-    """Return the page of a code, in Markdown."""
-    return resources.files(__name__).joinpath(f"{code.slug}.md").read_text("utf-8")
-
-
 def title_of(code: Code) -> str:
     """Return the one line that says what a code means."""
-    return page_of(code).split("\n")[2]
+    return code.page.split("\n")[2]
 
 
 def all_pages() -> str:
@@ -32,6 +26,6 @@ def all_pages() -> str:
     parts = [_OPENING]
     for code in Code:
         # A page's own sections would fill the table of contents: they become bold words.
-        text = re.sub(r"^## (\w+)$", r"**\1**", page_of(code), flags=re.MULTILINE)
+        text = re.sub(r"^## (\w+)$", r"**\1**", code.page, flags=re.MULTILINE)
         parts.append("#" + text.replace("```nom", f"{_EXAMPLES}\n```nom"))
     return "\n".join(parts)

@@ -16,7 +16,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.reading.table import infer_feature
-from nomos.domain.records import whole_limits, written
+from nomos.domain.records import cast_values, whole_limits
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -38,9 +38,9 @@ _FLAGS = {"0", "1", "0.0", "1.0"}
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
-def read_columns(path: Path) -> Columns:
+def load_columns(path: Path) -> Columns:
     """Read a CSV file with a head line; any of the usual separators will do."""
-    separator, lines = _read(path)
+    separator, lines = _parse_file(path)
     head, *rows = lines or [(0, [])]
     if not rows or not any(head[1]):
         raise DomainError(f"{path} has no rows below its head line")
@@ -67,7 +67,7 @@ def _with_points(cells: list[str]) -> list[str]:
     return [cell.replace(",", ".") for cell in cells] if are_numbers else cells
 
 
-def _read(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
+def _parse_file(path: Path) -> tuple[str, list[tuple[int, list[str]]]]:
     """Return a CSV file's separator, and its rows with their last lines; no empty ones."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -171,14 +171,16 @@ def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...
 
 def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> Array:
     """Read the rows of a CSV file as a schema describes them."""
-    columns = read_columns(Path(path))
+    columns = load_columns(Path(path))
     groups = _groups(columns)
     parts = [_part(Path(path), feature, columns, groups) for feature in schema.features]
     named = zip(schema.features, parts, strict=True)
-    return np.column_stack([_held(Path(path), f, part, dtype) for f, part in named])
+    return np.column_stack(
+        [_cast_columns(Path(path), f, part, dtype) for f, part in named]
+    )
 
 
-def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
+def _cast_columns(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
     """Return columns in the type of rows; refuses whole numbers that it would change."""
     kind = np.dtype(dtype)
     whole = part[np.isfinite(part) & (np.rint(part) == part)]
@@ -189,7 +191,7 @@ def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
             lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
     try:
         if not lost.size:
-            return written(part, kind)
+            return cast_values(part, kind)
         problem = f"{lost[0]:.0f} does not fit rows of {kind}"
     except OverflowError as error:
         problem = str(error)
@@ -199,7 +201,7 @@ def _held(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
 
 def read_labels(path: str | Path, name: str) -> Any:
     """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
-    columns = read_columns(Path(path))
+    columns = load_columns(Path(path))
     if name not in columns:
         raise DomainError(
             f"{path} has no column `{name}`; it has: {', '.join(columns)}"
@@ -284,9 +286,9 @@ def _code(value: Any) -> str:
         return f"({', '.join(map(_code, value))}{','[: len(value) == 1]})"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return quoted(value) if isinstance(value, str) else str(value)
+    return quote_text(value) if isinstance(value, str) else str(value)
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text in the quotes of Python, JSON and Nomos alike."""
     return json.dumps(text, ensure_ascii=False)

@@ -20,7 +20,7 @@ def read_images(path: str | Path) -> Array:
     Those of a folder are in the order of their names.
     """
     path = Path(path)
-    images = _read_folder(path) if path.is_dir() else _read_array(path)
+    images = _load_folder(path) if path.is_dir() else _load_array(path)
     if images.ndim not in (3, 4) or images.dtype.kind not in "iuf" or not len(images):
         raise DomainError(
             f"{path} holds {images.dtype} of shape {images.shape}, and images are numbers"
@@ -48,7 +48,7 @@ def _paths(folder: Path) -> list[Path]:
     return found
 
 
-def _read_array(path: Path) -> Array:
+def _load_array(path: Path) -> Array:
     try:
         read: Any = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -58,8 +58,8 @@ def _read_array(path: Path) -> Array:
     return read
 
 
-def _read_folder(folder: Path) -> Array:
-    images = {path: _read_file(path) for path in _paths(folder)}
+def _load_folder(folder: Path) -> Array:
+    images = {path: _load_file(path) for path in _paths(folder)}
     (first, image), *others = images.items()
     for path, other in others:
         if other.shape != image.shape:
@@ -70,7 +70,7 @@ def _read_folder(folder: Path) -> Array:
     return np.stack(list(images.values()))
 
 
-def _read_file(path: Path) -> Array:
+def _load_file(path: Path) -> Array:
     try:
         from PIL import Image
     except ImportError:

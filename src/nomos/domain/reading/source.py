@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.domain import Domain
-from nomos.domain.failure import told_as
+from nomos.domain.failure import as_domain_error
 from nomos.domain.reading.table import frame_rows, is_frame, is_sparse
 from nomos.domain.records import numbers, to_column
 from nomos.domain.values import plain
@@ -18,7 +18,7 @@ from nomos.errors import DomainError
 def source_of(domain: Domain) -> Any:
     """Return what inputs are drawn from; numbers and rows as one array."""
     name = f"{type(domain).__name__}.inputs()"
-    with told_as(f"{name} failed"):
+    with as_domain_error(f"{name} failed"):
         source = _sequence(domain.inputs(), name)
         if is_frame(source):
             if domain.schema is None:
@@ -58,7 +58,7 @@ def labels_of(domain: Domain, count: int) -> Sequence[Any] | None:
     if given is None:
         return None
     name = f"{type(domain).__name__}.labels()"
-    with told_as(f"{name} failed"):
+    with as_domain_error(f"{name} failed"):
         labels: Any = _sequence(given(), name)
         if is_frame(labels):
             raise DomainError(f"{name} gives a frame: give one of its columns")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.records import written
+from nomos.domain.records import cast_values
 from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
 
@@ -28,7 +28,7 @@ class Table:
     original: Callable[[Array], Any]
 
 
-def read_table(data: Any) -> Table | None:
+def as_table(data: Any) -> Table | None:
     """Return data as a table; None where it is no table but a sequence of records."""
     if isinstance(data, np.ndarray):
         return _array(data) if data.ndim == 2 and data.dtype.kind in "iufb" else None
@@ -66,13 +66,13 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
                 "give a category as the position of its level"
             )
     kind = np.result_type(*(columns[name].dtype for name in schema.columns))
-    return np.column_stack([_held(columns[n], kind, n) for n in schema.columns])
+    return np.column_stack([_cast_column(columns[n], kind, n) for n in schema.columns])
 
 
-def _held(column: Array, kind: Any, name: str) -> Array:
+def _cast_column(column: Array, kind: Any, name: str) -> Array:
     """Return a column in the type of all rows; says so where that would change it."""
     try:
-        return written(column, np.dtype(kind))
+        return cast_values(column, np.dtype(kind))
     except OverflowError as error:
         raise DomainError(f"the column `{name}`: {error}") from None
 
@@ -82,8 +82,8 @@ def _array(data: Array) -> Table:
     features = [infer_feature(f"f{i}", data[:, i]) for i in range(data.shape[1])]
     kind = data.dtype
     # Numbers as they are, unless the array cannot hold what a spec may set.
-    rows = data if kind.kind == "f" else _held(data, np.float64, "of numbers")
-    return Table(rows, Schema(*features), lambda rows: written(rows, kind))
+    rows = data if kind.kind == "f" else _cast_column(data, np.float64, "of numbers")
+    return Table(rows, Schema(*features), lambda rows: cast_values(rows, kind))
 
 
 def _frame(data: Any) -> Table:
@@ -98,7 +98,7 @@ def _frame(data: Any) -> Table:
         np.unique(c, return_inverse=True)[1] if c.dtype == object else c
         for c in columns
     ]
-    held = [_held(c, np.float64, n) for n, c in zip(names, held, strict=True)]
+    held = [_cast_column(c, np.float64, n) for n, c in zip(names, held, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
     ways = [
         _way_back(feature, column.dtype, data[name])
@@ -141,7 +141,7 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
 
     def numbers(column: Array) -> Array:
         if kind.kind in "iub" and np.isfinite(column).all():
-            return written(column, kind)
+            return cast_values(column, kind)
         return column.astype(kind if kind.kind == "f" else np.float64)
 
     return numbers

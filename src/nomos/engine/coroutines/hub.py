@@ -101,7 +101,11 @@ class LaneWorker(greenlet):
         if hub.remembers and len(arguments) == 1:
             place = self.lane.place(arguments[0])
             about = None if place is None else _about(self.lane, function, place)
-            known = UNKNOWN if about is None else hub.answers.known(function, *about)
+            known = (
+                UNKNOWN
+                if about is None
+                else hub.answers.recall_answer(function, *about)
+            )
             if known is not UNKNOWN:
                 return known
         question = self, function, arguments, about

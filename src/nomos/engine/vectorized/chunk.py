@@ -164,7 +164,7 @@ class Chunk:
         for cell in self._cells:
             cell.keep(index)
 
-    def gone(self, fate: Fate) -> Array:
+    def find_gone(self, fate: Fate) -> Array:
         """Return the rows that have left for a reason of this kind."""
         rows = [rows[fates == fate] for rows, fates, _ in self.left]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)

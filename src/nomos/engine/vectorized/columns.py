@@ -17,7 +17,7 @@ from nomos.domain.records import Column
 from nomos.engine.alone import sides
 from nomos.engine.answers import Answers
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
-from nomos.engine.vectorized.deciding import undecided
+from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.rows import Rows
 from nomos.lang import core
@@ -95,7 +95,7 @@ class Columns:
         count = len(self.chunk.rows)
         self.failed = np.zeros(count, dtype=np.int64)
         self.gaps = np.full(count, np.nan)
-        rows = None if self._asks_all else undecided(self)
+        rows = None if self._asks_all else find_undecided(self)
         for number, condition in enumerate(self.spec.ensures):
             if rows is None:
                 holds = self._holds(number, condition.test)
@@ -172,7 +172,7 @@ class Columns:
         """Tell whether nothing can go wrong in a line, so that it may be put off."""
         for node in core.walk(expr):
             if isinstance(node, core.Call):
-                function = self.program.batched(node.function)
+                function = self.program.find_batched(node.function)
                 if function is None or not function.function.total or node.draws:
                     return False
             elif not isinstance(node, core.Constant | core.Variable):

@@ -38,7 +38,7 @@ _MOST = 64  # combinations of answers that are tried
 _PLAIN = core.Constant | core.Variable | core.Compare | core.Logic | core.Not
 
 
-def undecided(columns: Columns) -> Array | None:
+def find_undecided(columns: Columns) -> Array | None:
     """Return the cases whose verdict still depends on answers; None where all do.
 
     The answers that it takes are asked for on the way, call by call.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array, DeviceRows, is_tensor, to_host, to_tensor
-from nomos.domain.records import Column, items, take, to_column, written
+from nomos.domain.records import Column, cast_values, items, take, to_column
 from nomos.domain.schema import Schema
 
 
@@ -38,7 +38,7 @@ class SourceRows:
         feature, columns = self.schema.place(key)
         start: int = columns.start
         if start not in self._features:
-            self._features[start] = feature.read_many(self.rows[:, columns])
+            self._features[start] = feature.decode_values(self.rows[:, columns])
         return start, self._features[start]
 
 
@@ -69,13 +69,13 @@ class Rows:
             return take(values, self.places)
         assert self.source.schema is not None
         feature, _ = self.source.schema.place(key)
-        return feature.read_many(self.changes[start])
+        return feature.decode_values(self.changes[start])
 
     def set_feature(self, key: Any, values: Column) -> Rows:
         """Return rows in which each has its own new value of a feature."""
         assert self.source.schema is not None
         feature, columns = self.source.schema.place(key)
-        held = written(feature.write_many(values), self.source.rows.dtype)
+        held = cast_values(feature.write_many(values), self.source.rows.dtype)
         return Rows(self.source, self.places, {**self.changes, columns.start: held})
 
     def array(self) -> Array:

@@ -26,8 +26,9 @@ class Booster(Adapter, ABC):
     categories: Mapping[int, Sequence[Any]] = {}
     knows_names = False  # of all its categories, though it does not say them
 
-    def _prepare_rows(self, rows: Any) -> Any:
-        array = super()._prepare_rows(rows)
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
+        array = super().convert_rows(rows)
         if not any(map(len, self.categories.values())) or not len(array):
             return array
         array = array.astype(np.promote_types(array.dtype, np.float32))  # a copy
@@ -64,18 +65,20 @@ class Booster(Adapter, ABC):
         return next(feature for feature, own in parts if own.start <= place < own.stop)
 
     @abstractmethod
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
         """Return numbers, or the chances of the classes: of two, that of the second."""
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         return (
-            self._predict_numbers(rows)
+            self.predict_numbers(rows)
             if self.classes is None
-            else super()._answer_labels(rows)
+            else super().label_rows(rows)
         )
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         if self.classes is None:
             raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
-        answer = self._predict_numbers(rows)
+        answer = self.predict_numbers(rows)
         return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])

@@ -13,7 +13,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.schema import Category
 from nomos.errors import NotProvable
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.structures.model import DOUBLE, ModelColumns, as_they_are
@@ -38,8 +38,9 @@ class CatboostModel(Booster):
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
-    def _prepare_rows(self, rows: Any) -> Any:
-        array = super()._prepare_rows(rows)
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
+        array = super().convert_rows(rows)
         if not self.categories:
             return array
         # CatBoost knows categories by whole numbers or words, and takes no reals.
@@ -50,12 +51,14 @@ class CatboostModel(Booster):
             mixed[:, place] = codes if named is None else np.array(named)[codes]
         return mixed
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         if self.classes is None:
-            return self._predict_numbers(rows)
+            return self.predict_numbers(rows)
         return self._predict_raw(rows, "Class").reshape(len(rows))
 
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
+        """Return numbers, or the chances of the classes."""
         is_number = self.classes is None
         return self._predict_raw(rows, "RawFormulaVal" if is_number else "Probability")
 
@@ -63,7 +66,7 @@ class CatboostModel(Booster):
         answer = self.model.predict(rows, prediction_type=kind, thread_count=1)
         return np.asarray(answer)
 
-    def read_structure(self, width: int) -> Trees:
+    def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
         columns = as_they_are(width)
         return _model_trees(self.model, self.classes, columns)
@@ -72,7 +75,7 @@ class CatboostModel(Booster):
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:
     """Load a CatBoost file; there is nothing in it that would need trust."""
     catboost = need("catboost", extra="catboost", what="CatBoost models")
-    with told_as(f"{path} is no readable CatBoost model"):
+    with as_model_error(f"{path} is no readable CatBoost model"):
         model = catboost.CatBoost().load_model(str(path), format="cbm")
         return CatboostModel(model, str(path))
 
@@ -112,7 +115,7 @@ def _model_trees(model: Any, classes: Array | None, columns: ModelColumns) -> Tr
     )
 
 
-def _fitted_trees(fitted: Any, columns: ModelColumns) -> Trees:
+def _extract_trees(fitted: Any, columns: ModelColumns) -> Trees:
     classes = getattr(fitted, "classes_", None)
     known = classes if classes is not None and len(classes) else None
     return _model_trees(fitted, known, columns)
@@ -139,7 +142,7 @@ def _symmetric_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
     return Tree(feature, bound, left, right, value)
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _make_catboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     """Return an estimator with a file's parameters, as far as the file says them."""
     import catboost
 
@@ -165,42 +168,9 @@ def _write_file(estimator: Any) -> bytes:
         return path.read_bytes()
 
 
-PARAMETERS = Parameters(
-    "cat_features class_names classes_count embedding_features grow_policy "
-    "loss_function objective text_features",
-    "allow_const_label approx_on_full_history auto_class_weights "
-    "bagging_temperature best_model_min_trees boost_from_average boosting_type "
-    "bootstrap_type border_count class_weights colsample_bylevel "
-    "combinations_ctr counter_calc_method ctr_description ctr_history_unit "
-    "ctr_leaf_count_limit ctr_target_border_count data_partition depth "
-    "dev_efb_max_buckets dev_score_calc_obj_block_size dictionaries "
-    "diffusion_temperature early_stopping_rounds eta eval_fraction eval_metric "
-    "feature_border_type feature_calcers feature_weights "
-    "final_ctr_computation_mode first_feature_use_penalties "
-    "fixed_binary_splits fold_len_multiplier fold_permutation_block has_time "
-    "ignored_features input_borders iterations l2_leaf_reg langevin "
-    "leaf_estimation_backtracking leaf_estimation_iterations "
-    "leaf_estimation_method learning_rate max_bin max_ctr_complexity max_depth "
-    "max_leaves min_child_samples min_data_in_leaf model_shrink_mode "
-    "model_shrink_rate model_size_reg monotone_constraints mvs_reg n_estimators "
-    "nan_mode num_boost_round num_leaves num_trees od_pval od_type od_wait "
-    "one_hot_max_size output_borders penalties_coefficient per_feature_ctr "
-    "per_float_feature_quantization per_object_feature_penalties "
-    "posterior_sampling random_score_type random_seed random_state "
-    "random_strength reg_lambda rsm sampling_frequency sampling_unit "
-    "scale_pos_weight score_function simple_ctr "
-    "sparse_features_conflict_fraction store_all_simple_ctr subsample "
-    "target_border text_processing tokenizers use_best_model",
-    "allow_writing_files callback custom_loss custom_metric device_config devices "
-    "gpu_cat_features_storage gpu_ram_part logging_level metadata metric_period "
-    "name pinned_memory_size save_snapshot silent snapshot_file "
-    "snapshot_interval task_type thread_count train_dir used_ram_limit verbose",
-    {},
-)
-
 _CLASSES = ("catboost:CatBoostClassifier", "catboost:CatBoostRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__),
     name="CatBoost model",
     shown=("CatBoost", "`model.cbm`"),
     extra="catboost",
@@ -209,7 +179,7 @@ KIND = ModelKind(
     load=load_catboost,
     flavour=("catboost", "data", "model.cb"),
     types=_CLASSES,
-    read=_fitted_trees,
+    read=_extract_trees,
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
-    to_train=_to_train,
+    to_train=_make_catboost_estimator,
 )

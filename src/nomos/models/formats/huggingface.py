@@ -15,7 +15,7 @@ import numpy as np
 from nomos.device import Array, placement
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
-from nomos.models.extras import distrust, need, told_as
+from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.kinds import ModelKind
 
 # Pipelines: how the names of their architectures end, and the part that prepares inputs.
@@ -51,7 +51,8 @@ class PipelineModel(Adapter):
         self.classes = np.array([names[place] for place in sorted(names)])
         self._places = {str(label): place for place, label in enumerate(self.classes)}
 
-    def _prepare_rows(self, rows: Any) -> list[Any]:
+    def convert_rows(self, rows: Any) -> list[Any]:
+        """Return rows as the library takes them."""
         items = list(rows)
         if self.pipeline.task == "image-classification":
             return [_to_picture(item) for item in items]
@@ -61,7 +62,8 @@ class PipelineModel(Adapter):
             raise ModelError(f"{self.name} takes texts")
         return [str(item) for item in items]
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         scores = np.zeros((len(rows), len(self._places)))
         options: dict[str, Any] = {"top_k": len(self._places)}
         if self.pipeline.task == "text-classification":
@@ -108,7 +110,7 @@ def _load_parts(
 
 def _find_task(path: Path) -> str:
     """Return the pipeline that runs the architecture that config.json names."""
-    with told_as(f"{path} has no readable config.json"):
+    with as_model_error(f"{path} has no readable config.json"):
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         architecture = str((config.get("architectures") or ["none"])[0])
     for task, (ending, _) in _TASKS.items():
@@ -124,7 +126,7 @@ def _find_task(path: Path) -> str:
 def _check_folder(path: Path) -> None:
     """Refuse code beside the model, weights in pickles, and bases that are elsewhere."""
     for config in path.glob("*.json"):
-        with told_as(f"{config} is damaged"):
+        with as_model_error(f"{config} is damaged"):
             content = json.loads(config.read_text(encoding="utf-8"))
             if "auto_map" in content:
                 raise distrust(path, f"runs code of its own ({config.name}: auto_map)")

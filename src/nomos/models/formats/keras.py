@@ -40,7 +40,8 @@ class KerasModel(OutputModel):
         if outputs is not None:
             self._take_only(outputs, "outputs")
 
-    def _answer_output(self, rows: Any) -> Array:
+    def compute_output(self, rows: Any) -> Array:
+        """Return what the model gives for rows."""
         with warnings.catch_warnings():
             # Keras' own affair with numpy and its backend.
             warnings.simplefilter("ignore", DeprecationWarning)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import ModelError, NotProvable
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.structures.categories import CategorySplits
@@ -62,13 +62,14 @@ class LightgbmModel(Booster):
             )
         return dict(zip(places, names or [[] for _ in places], strict=True))
 
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
+        """Return numbers, or the chances of the classes."""
         answer: Array = self.booster.predict(rows, num_threads=1)
         return answer
 
-    def read_structure(self, width: int) -> Trees:
+    def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width, self._prepare_rows)
+        columns = as_they_are(width, self.convert_rows)
         return _booster_trees(self.booster, self.classes, columns)
 
 
@@ -79,7 +80,7 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         text = path.read_text(encoding="utf-8")
     except ValueError:
         raise ModelError(f"{path} is no readable LightGBM model: no text") from None
-    with told_as(f"{path} is no readable LightGBM model"):
+    with as_model_error(f"{path} is no readable LightGBM model"):
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
@@ -180,11 +181,11 @@ def _tree_of_node(root: Any, place: int, count: int, splits: CategorySplits) -> 
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
     tree = Tree(feature, bound, left, right, place_values(leaf, place, count))
     for here, levels in categories.items():
-        splits.split(tree, here, levels, "left")
+        splits.send_levels(tree, here, levels, "left")
     return tree
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _make_lightgbm_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     """Return an estimator with a file's parameters, as far as the file says them."""
     import lightgbm
 
@@ -210,58 +211,9 @@ def _all_aliases(name: str) -> Collection[str]:
     return found
 
 
-PARAMETERS = Parameters(
-    "boosting boosting_type categorical_feature early_stopping_round linear_tree "
-    "n_estimators num_class num_iterations objective reg_sqrt use_missing "
-    "zero_as_missing",
-    "alpha auc_mu_weights bagging_by_query bagging_fraction bagging_freq bagging_seed "
-    "bin_construct_sample_cnt boost_from_average cat_l2 cat_smooth "
-    "cegb_penalty_feature_coupled cegb_penalty_feature_lazy cegb_penalty_split "
-    "cegb_tradeoff class_weight colsample_bytree data_random_seed "
-    "data_sample_strategy deterministic drop_rate drop_seed "
-    "early_stopping_min_delta enable_bundle eval_at extra_seed extra_trees fair_c "
-    "feature_contri feature_fraction feature_fraction_bynode feature_fraction_seed "
-    "feature_pre_filter first_metric_only forcedbins_filename "
-    "forcedsplits_filename interaction_constraints is_unbalance label_gain "
-    "lambda_l1 lambda_l2 lambdarank_norm "
-    "lambdarank_position_bias_regularization lambdarank_truncation_level "
-    "learning_rate linear_lambda max_bin max_bin_by_feature max_cat_threshold "
-    "max_cat_to_onehot max_delta_step max_depth max_drop metric "
-    "min_child_samples min_child_weight min_data_in_bin min_data_in_leaf "
-    "min_data_per_group min_gain_to_split min_split_gain min_sum_hessian_in_leaf "
-    "monotone_constraints monotone_constraints_method monotone_penalty "
-    "multi_error_top_k neg_bagging_fraction num_grad_quant_bins num_leaves "
-    "objective_seed other_rate path_smooth poisson_max_delta_step "
-    "pos_bagging_fraction quant_train_renew_leaf random_state refit_decay_rate "
-    "reg_alpha reg_lambda scale_pos_weight seed sigmoid skip_drop "
-    "stochastic_rounding subsample subsample_for_bin subsample_freq top_k top_rate "
-    "tweedie_variance_power uniform_drop use_quantized_grad xgboost_dart_mode",
-    "config convert_model convert_model_language data device_type force_col_wise "
-    "force_row_wise gpu_device_id gpu_device_id_list gpu_platform_id gpu_use_dp "
-    "group_column header "
-    "histogram_pool_size ignore_column importance_type input_model "
-    "is_enable_sparse is_provide_training_metric label_column local_listen_port "
-    "machine_list_filename machines metric_freq n_jobs num_gpu num_machines "
-    "num_threads output_model output_result parser_config_file "
-    "precise_float_parser pre_partition predict_disable_shape_check "
-    "saved_feature_importance_type save_binary snapshot_freq task time_out "
-    "tree_learner two_round valid verbosity weight_column",
-    {
-        "num_iteration_predict": (-1,),
-        "pred_early_stop": (False,),
-        "pred_early_stop_freq": (),
-        "pred_early_stop_margin": (),
-        "predict_contrib": (False,),
-        "predict_leaf_index": (False,),
-        "predict_raw_score": (False,),
-        "start_iteration_predict": (0,),
-    },
-    _all_aliases,
-)
-
 _CLASSES = ("lightgbm:LGBMClassifier", "lightgbm:LGBMRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__, _all_aliases),
     name="LightGBM model",
     shown=("LightGBM", "`model.txt`"),
     extra="lightgbm",
@@ -273,5 +225,5 @@ KIND = ModelKind(
         fitted.booster_, getattr(fitted, "classes_", None), columns
     ),
     constraints=dict.fromkeys(_CLASSES, "monotone_constraints"),
-    to_train=_to_train,
+    to_train=_make_lightgbm_estimator,
 )

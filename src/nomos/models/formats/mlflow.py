@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.models.adapter import Adapter, flat
-from nomos.models.extras import distrust, need, told_as
+from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.formats.pickled import KIND as PICKLE
 from nomos.models.kinds import ModelKind, all_kinds
 from nomos.models.recognise import recognise
@@ -47,10 +47,11 @@ class PyfuncModel(Adapter):
         elif schema.is_tensor_spec():
             self.dtype = schema.numpy_types()[0]
 
-    def _prepare_rows(self, rows: Any) -> Any:
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
         if hasattr(rows, "columns"):
             return rows
-        array = super()._prepare_rows(rows)
+        array = super().convert_rows(rows)
         if self._columns is None:
             return array
         import pandas as pd
@@ -64,7 +65,8 @@ class PyfuncModel(Adapter):
             )
         return made
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         return flat(np.asarray(self.model.predict(rows)))
 
 
@@ -88,7 +90,7 @@ def load_mlflow(path: Path, *, trust: bool) -> Any:
 
 def _load_flavours(path: Path) -> Mapping[str, Mapping[str, Any]]:
     yaml = need("yaml", extra="mlflow", what="MLflow folders")
-    with told_as(f"{path} has no readable MLmodel file"):
+    with as_model_error(f"{path} has no readable MLmodel file"):
         text = (path / "MLmodel").read_text(encoding="utf-8")
         flavours = yaml.safe_load(text)["flavors"]
         return {str(name): dict(options) for name, options in flavours.items()}

@@ -11,7 +11,7 @@ import numpy as np
 from nomos.device import Array, placement
 from nomos.errors import ModelError
 from nomos.models.adapter import NoScores, OutputModel, flat
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile
 from nomos.structures.model import Structure
@@ -71,7 +71,7 @@ class OnnxModel(OutputModel):
         # answers do not depend on the number of cores.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
-        with told_as(f"{path} is no readable ONNX model"):
+        with as_model_error(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(
                 content or str(path), options, providers=_choose_providers(onnxruntime)
             )
@@ -96,13 +96,14 @@ class OnnxModel(OutputModel):
         self._input, self.dtype = only.name, _INPUTS[only.type]
         self.shape = self._take_shape(only.shape)
 
-    def read_structure(self, width: int) -> Structure:
+    def extract_structure(self, width: int) -> Structure:
         """Return what the file is made of."""
         return load_onnx_structure(self.path, width)
 
-    def _answer_labels(self, rows: Any) -> Array:
+    def label_rows(self, rows: Any) -> Array:
+        """Return the labels of rows."""
         if self._label is None:
-            return super()._answer_labels(rows)
+            return super().label_rows(rows)
         if self._kept is None or self._score is None:
             labels = self._run_output(self._label, rows)
         else:
@@ -110,7 +111,8 @@ class OnnxModel(OutputModel):
             self._keep_scores(rows, scores)
         return flat(labels)
 
-    def _answer_output(self, rows: Any) -> Array:
+    def compute_output(self, rows: Any) -> Array:
+        """Return what the model gives for rows."""
         if self._score is None:
             raise NoScores(f"{self.path} gives labels and no scores")
         return self._run_output(self._score, rows)

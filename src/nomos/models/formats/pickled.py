@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.errors import ModelError
-from nomos.models.extras import distrust, need, told_as
+from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.kinds import ModelKind
 from nomos.models.load import load_object
 from nomos.models.recognise import ModelFile
@@ -18,7 +18,7 @@ def load_pickle(path: Path, *, trust: bool) -> Any:
     """Load a pickled model."""
     if not trust:
         raise distrust(path, "is a pickle, which runs code when it is loaded")
-    with told_as(f"{path} cannot be unpickled"):
+    with as_model_error(f"{path} cannot be unpickled"):
         if importlib.util.find_spec("joblib") is not None:  # it reads plain pickles too
             joblib = need("joblib", extra="sklearn", what="joblib files")
             model = joblib.load(path)

@@ -19,7 +19,7 @@ import numpy as np
 
 from nomos.device import Array, placement, to_host
 from nomos.models.adapter import Adapter, NoScores
-from nomos.models.extras import distrust, need, told_as
+from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.formats.torch import TorchModel, need_torch, sequential
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import load_members
@@ -47,7 +47,7 @@ def load_policy(path: Path, *, trust: bool) -> Adapter:
     """Load the policy of a saved algorithm."""
     torch = need_torch()
     members = load_members(path)
-    with told_as(f"{path} is no readable policy of Stable-Baselines3"):
+    with as_model_error(f"{path} is no readable policy of Stable-Baselines3"):
         file = io.BytesIO(members["policy.pth"])
         weights = torch.load(file, map_location="cpu", weights_only=True)
         data = json.loads(members["data"])
@@ -131,11 +131,13 @@ class SavedPolicy(Adapter):
         self.policy.set_training_mode(False)
         self.policy.to(placement().device)
 
-    def _answer_labels(self, rows: Any) -> Array:
+    def label_rows(self, rows: Any) -> Array:
+        """Return the labels of rows."""
         actions, _ = self.policy.predict(rows, deterministic=True)
         return np.asarray(actions)
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         torch = need_torch()
         observations, _ = self.policy.obs_to_tensor(rows)
         with torch.no_grad():

@@ -17,8 +17,8 @@ from nomos.domain.reading.csvfile import MISSING, to_frame
 from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
-from nomos.models.extras import distrust, need, told_as
-from nomos.models.kinds import ModelKind, read_object
+from nomos.models.extras import as_model_error, distrust, need
+from nomos.models.kinds import ModelKind, extract_from_object
 from nomos.models.recognise import json_objects, open_archive
 from nomos.models.screening.sklearn_trees import TREES, trees_are_sound
 from nomos.structures.inherited import is_instance
@@ -59,11 +59,14 @@ class EstimatorModel(Adapter):
         self._by_place: bool | None = None  # not yet known
         self._takes_texts: bool | None = None
 
-    def read_structure(self, width: int) -> Structure:
+    def extract_structure(self, width: int) -> Structure:
         """Return what the estimator is made of."""
-        return read_object(self.estimator, as_they_are(width, self._prepare_rows))
+        return extract_from_object(
+            self.estimator, as_they_are(width, self.convert_rows)
+        )
 
-    def _prepare_rows(self, rows: Any) -> Any:
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
             self._check_width(rows.shape)
             return rows
@@ -72,7 +75,7 @@ class EstimatorModel(Adapter):
         except ValueError:  # rows of different lengths: sequences, bags of words
             return rows
         if array.dtype.kind in "biuf":
-            array = super()._prepare_rows(array)
+            array = super().convert_rows(array)
         elif array.ndim != 2:  # texts, dicts
             return rows
         if self.columns is None or importlib.util.find_spec("pandas") is None:
@@ -110,7 +113,7 @@ class EstimatorModel(Adapter):
 
     def _takes_frame(self, frame: Any) -> bool:
         try:
-            self._answer_labels(frame)
+            self.label_rows(frame)
         except Exception:  # a library's own
             return False
         return True
@@ -118,15 +121,17 @@ class EstimatorModel(Adapter):
     def _ignores_names(self, array: Array, frame: Any) -> bool:
         try:
             named = np.asarray(self.estimator.predict(frame))
-            return np.array_equal(np.asarray(self._answer_labels(array)), named)
+            return np.array_equal(np.asarray(self.label_rows(array)), named)
         except Exception:  # names are needed, or there is no answer for these rows
             return False
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         with _ignore_missing_names():
             return self.estimator.predict(rows)
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         if not hasattr(self.estimator, "predict_proba"):
             raise NoScores(f"{self.name} has no predict_proba, so it gives no scores")
         with _ignore_missing_names():
@@ -151,7 +156,7 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     Trees are no such type: skops distrusts them for nodes that lead nowhere.
     """
     skops = need("skops.io", extra="sklearn", what="skops files")
-    with told_as(f"{path} is no readable skops file"):
+    with as_model_error(f"{path} is no readable skops file"):
         unknown = skops.get_untrusted_types(file=path)
     dtypes = {"numpy.dtype"} if _dtypes_are_read_as_such(path) else set()
     harmless = TREES | _OPTIMIZERS | dtypes
@@ -179,7 +184,7 @@ def _dtypes_are_read_as_such(path: Path) -> bool:
     return all(kind.get("__loader__") == "DTypeNode" for kind in types)
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _clone_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     dumps = need("skops.io", extra="sklearn", what="skops files").dumps
     return model.estimator, dumps
 
@@ -199,5 +204,5 @@ KIND = ModelKind(
     read=estimator_structure,
     # Of plain gradient boosting its histogram variant is trained, which has constraints.
     constraints=dict.fromkeys(_CONSTRAINED, "monotonic_cst"),
-    to_train=_to_train,
+    to_train=_clone_estimator,
 )

@@ -17,7 +17,7 @@ import numpy as np
 from nomos.device import is_judging, is_tensor, placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
-from nomos.models.extras import distrust, need, told_as
+from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile, recognise
 from nomos.models.screening.torch_archive import screen_export
@@ -52,17 +52,19 @@ class TorchModel(OutputModel):
         reals = (w.dtype for w in weights if w.dtype.is_floating_point)
         self._real = next(reals, torch.float32)
 
-    def read_structure(self, width: int) -> Layers:
+    def extract_structure(self, width: int) -> Layers:
         """Return the module's layers."""
         return layers_of(self.module, width, self.classes)
 
-    def _prepare_rows(self, rows: Any) -> Any:
+    def convert_rows(self, rows: Any) -> Any:
+        """Return rows as the library takes them."""
         if not is_tensor(rows):
-            return super()._prepare_rows(rows)
+            return super().convert_rows(rows)
         self._check_width(tuple(rows.shape))
-        return rows if self.batch is None else super()._prepare_rows(to_host(rows))
+        return rows if self.batch is None else super().convert_rows(to_host(rows))
 
-    def _answer_output(self, rows: Any) -> Any:
+    def compute_output(self, rows: Any) -> Any:
+        """Return what the model gives for rows."""
         torch, module, real = self._torch, self.module, self._real
         if self._judge is not None and is_judging():
             module, real = self._judge, torch.float32
@@ -237,7 +239,7 @@ def _report_damage(what: str) -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # torch logs tracebacks and reads on
     try:
-        with told_as(what), warnings.catch_warnings():
+        with as_model_error(what), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -15,7 +15,7 @@ from nomos.domain.reading.csvfile import MISSING
 from nomos.domain.schema import Category
 from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import NoScores
-from nomos.models.extras import need, told_as
+from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.models.screening.ubjson import check_json_depth, check_ubjson
@@ -67,17 +67,20 @@ class XgboostModel(Booster):
             )
         return own
 
-    def _answer_labels(self, rows: Any) -> Any:
+    def label_rows(self, rows: Any) -> Any:
+        """Return the labels of rows."""
         if self.objective in _LABEL_OBJECTIVES:
             return self._predict_raw(rows, "value").astype(np.int64)
-        return super()._answer_labels(rows)
+        return super().label_rows(rows)
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         if self.objective == "binary:hinge":
             raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
-        return super()._answer_scores(rows)
+        return super().score_rows(rows)
 
-    def _predict_numbers(self, rows: Any) -> Array:
+    def predict_numbers(self, rows: Any) -> Array:
+        """Return numbers, or the chances of the classes."""
         if self.objective == "multi:softmax":
             margins = self._predict_raw(rows, "margin")
             raised = np.exp(margins - margins.max(axis=1, keepdims=True))
@@ -97,9 +100,9 @@ class XgboostModel(Booster):
         )
         return answer
 
-    def read_structure(self, width: int) -> Trees:
+    def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width, self._prepare_rows)
+        columns = as_they_are(width, self.convert_rows)
         return _booster_structure(self.booster, self.classes, columns)
 
 
@@ -123,7 +126,7 @@ def _category_names(booster: Any) -> dict[int, list[Any]]:
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
     """Load an XGBoost file; there is nothing in it that would need trust."""
     xgboost = need("xgboost", extra="xgboost", what="XGBoost models")
-    with told_as(f"{path} is no readable XGBoost model"):
+    with as_model_error(f"{path} is no readable XGBoost model"):
         data = path.read_bytes()
         if data[1:2] == b"L":
             check_ubjson(data)
@@ -186,11 +189,11 @@ def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tr
     for node, start, size in zip(*parts, strict=True):
         levels = tree["categories"][start : start + size]
         unknown = not tree["default_left"][node]
-        splits.split(found, node, levels, "right", unknown=unknown)
+        splits.send_levels(found, node, levels, "right", unknown=unknown)
     return found
 
 
-def _to_train(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
+def _make_xgboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
     """Return an estimator with a file's parameters, as far as the file says them."""
     import xgboost
 
@@ -216,23 +219,10 @@ def _measure_depth(tree: dict[str, Any]) -> int:
     )
 
 
-PARAMETERS = Parameters(
-    "base_score booster early_stopping_rounds enable_categorical feature_types "
-    "multi_strategy n_estimators num_class num_parallel_tree objective",
-    "alpha colsample_bylevel colsample_bynode colsample_bytree eta eval_metric "
-    "feature_weights gamma grow_policy huber_slope interaction_constraints lambda "
-    "learning_rate max_bin max_cat_threshold max_cat_to_onehot max_delta_step "
-    "max_depth max_leaves min_child_weight monotone_constraints quantile_alpha "
-    "random_state refresh_leaf reg_alpha reg_lambda sampling_method "
-    "scale_pos_weight seed subsample tree_method",
-    "callbacks device importance_type n_jobs nthread validate_parameters verbosity",
-    {"missing": (float("nan"),)},
-)
-
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")
 _FORESTS = ("xgboost:XGBRFClassifier", "xgboost:XGBRFRegressor")
 KIND = ModelKind(
-    parameters=PARAMETERS,
+    parameters=Parameters.listed_beside(__file__),
     name="XGBoost model",
     shown=("XGBoost", "`model.json`, `model.ubj`"),
     extra="xgboost",
@@ -246,5 +236,5 @@ KIND = ModelKind(
     ),
     constraints=dict.fromkeys(_CLASSES + _FORESTS, "monotone_constraints"),
     directions=tuple,
-    to_train=_to_train,
+    to_train=_make_xgboost_estimator,
 )

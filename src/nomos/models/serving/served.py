@@ -68,7 +68,7 @@ class ServedModel(OutputModel):
         self._retries, self._max_rows, self._in_flight = retries, max_rows, in_flight
         self._input, self._type = "input-0", ""
         self._scores_on_demand = False
-        self._read_description()
+        self._fetch_description()
 
     @classmethod
     def at(cls, url: str) -> ServedModel:
@@ -86,7 +86,7 @@ class ServedModel(OutputModel):
                 raise ModelError(f"{url}: {name} is no number") from None
         return cls(parts._replace(query="", fragment="").geturl(), **options)
 
-    def _read_description(self) -> None:
+    def _fetch_description(self) -> None:
         """Ask the server for the model's input, where it tells."""
 
         def read(answer: Any) -> list[Any]:
@@ -98,11 +98,12 @@ class ServedModel(OutputModel):
         if inputs:
             self._input, self._type = self._take_only(inputs, "inputs")
 
-    def _prepare_rows(self, rows: Any) -> Array:
+    def convert_rows(self, rows: Any) -> Array:
+        """Return rows as the library takes them."""
         array: Array = np.asarray(rows)
         if array.dtype.kind in "OUS":
             return array.astype(str)
-        array = super()._prepare_rows(array)
+        array = super().convert_rows(array)
         if self._type in _TYPES:
             array = array.astype(_TYPES[self._type], copy=False)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -111,13 +112,15 @@ class ServedModel(OutputModel):
             )
         return array
 
-    def _answer_output(self, rows: Any) -> Array:
+    def compute_output(self, rows: Any) -> Array:
+        """Return what the model gives for rows."""
         return self._choose_output(self._request_answers(rows, None))
 
-    def _answer_scores(self, rows: Any) -> Array:
+    def score_rows(self, rows: Any) -> Array:
+        """Return the scores of rows, one for each class."""
         if not self._scores_on_demand:
             try:
-                return self._to_scores(self._answer_output(rows))
+                return self._to_scores(self.compute_output(rows))
             except NoScores:
                 pass
         try:
@@ -136,7 +139,8 @@ class ServedModel(OutputModel):
         wide = [o for o in outputs.values() if o.dtype.kind == "f" and o.ndim > 1]
         return wide[0] if wide else next(iter(outputs.values()))
 
-    def _answer_labels(self, rows: Any) -> Array:
+    def label_rows(self, rows: Any) -> Array:
+        """Return the labels of rows."""
         outputs = self._request_answers(rows, None)
         labels = (o for o in outputs.values() if o.dtype.kind != "f")
         return self._to_labels(next(labels, self._choose_output(outputs)))

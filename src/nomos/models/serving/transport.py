@@ -113,7 +113,7 @@ class Transport:
         connection = self._take_connection()
         late = threading.Event()
         # The time-out of a socket is that of one piece; an answer may drip for ever.
-        watch = threading.Timer(self._timeout_s, _cut_off, (connection, late))
+        watch = threading.Timer(self._timeout_s, _abort_request, (connection, late))
         watch.daemon = True
         watch.start()
         try:
@@ -159,7 +159,9 @@ def _close_all(idle: queue.LifoQueue[http.client.HTTPConnection]) -> None:
             idle.get_nowait().close()
 
 
-def _cut_off(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+def _abort_request(
+    connection: http.client.HTTPConnection, late: threading.Event
+) -> None:
     """End a request whose time is up."""
     late.set()
     open_socket = connection.sock

@@ -152,8 +152,13 @@ def _clearest_first(one: PropertyView) -> list[FoundBug]:
 def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     """Return how many bugs there are, and what must be said of those not shown."""
     kept = len(cards.in_page) + len(cards.rest)
-    single = len(one.results) == 1
-    total = one.first.counts.unique_bugs if single else kept + cards.left_out
+    total = kept + cards.left_out
+    is_cut = any(len(r.bugs) < r.counts.unique_bugs for r in one.results)
+    if len(one.results) == 1:
+        total, words = one.first.bugs_in_all, ""
+    else:
+        words = f" in {len(one.results)} seeds together"
+        words += ", or more" if is_cut else ""
     notes = []
     if total > kept:
         notes.append(
@@ -174,19 +179,20 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             f"Pictures are drawn for the first {MOST_DRAWN} bugs at most; nomos show ID"
             " -o FOLDER draws any."
         )
-    return f"{total:,}", notes
+    return f"{total:,}{words}", notes
 
 
 def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
     first = one.first
     facts = [
-        ("found", f"{one.bugs_words} unique bugs, {one.rate}"),
+        ("found", one.found_words),
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),
-        ("speed", f"{one.speed} cases/s, {first.mode}".removesuffix(", ")),
         ("model", first.subject.model or "-"),
     ]
+    if one.speed != "-":
+        facts.insert(4, ("speed", f"{one.speed} cases/s, {first.mode}"))
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
 
 
@@ -209,7 +215,8 @@ def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
         Column("seed", "number extra", [one.seeds for one in told]),
     ]
     dull = {"model", "search", "seed", "new"}
-    return [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+    columns = [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+    return [c for c in columns if set(c.cells) != {"-"}]
 
 
 def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
@@ -230,11 +237,13 @@ def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
 def _page_totals(told: Sequence[PropertyView]) -> str:
     counts = [result.counts for one in told for result in one.results]
     if all(len(one.results) == 1 for one in told):
-        bugs = count_of(sum(c.unique_bugs for c in counts), "unique bug")
+        bugs = count_of(int(sum(one.bugs for one in told)), "unique bug")
     else:
         bugs = f"{sum(one.bugs for one in told):,.1f} unique bugs a seed"
     tests, seconds = sum(c.tests for c in counts), sum(c.seconds for c in counts)
-    said = [f"{bugs} in {count_of(tests, 'case')}, {seconds:,.1f} s"]
+    said = [
+        bugs + (f" in {count_of(tests, 'case')}, {seconds:,.1f} s" if tests else "")
+    ]
     searches, seeds = {one.first.search for one in told}, {one.seeds for one in told}
     if len(searches) == 1:
         said.append(f"{searches.pop()} search")

@@ -265,12 +265,12 @@ class Bugs:
                 totals.repeated += back
                 totals.new_bugs += back
 
-    def finished(self) -> Sequence[Bug]:
+    def finish_bugs(self) -> Sequence[Bug]:
         """Return the bugs that are kept, each with how often it was met."""
         named = np.array(list(self._kept), dtype=np.int64)
         places = np.concatenate([named, *(places for places, _ in self._unnamed)])
         order = np.argsort(places)
-        seen = self.table.seen(places[order])
+        seen = self.table.count_seen(places[order])
         bugs = list(self._kept.values())
         found = join_violations(
             [found for _, found in self._unnamed] or [no_violations()]

@@ -335,7 +335,7 @@ class Campaign:
         complete = self.plan.is_listed and self.stop == EVERY_CASE
         rate, next_bug = self._rate(counts.violations, counts), None
         if rate is not None and table.count < MOST_TOLD_APART:
-            once, twice = table.seen_exactly(1), table.seen_exactly(2)
+            once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_unstable
@@ -358,7 +358,7 @@ class Campaign:
             next_bug=next_bug,
             ensures=self._ensures(counts),
             gaps=table.gaps(),
-            bugs=self.bugs.finished(),
+            bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
             calls=self.call_counts(),

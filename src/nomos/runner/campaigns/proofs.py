@@ -30,7 +30,7 @@ class Proofs:
 
     def alone(self, live: Reopened) -> Result:
         """Prove a property, and return that as a result without tested cases."""
-        prepared = live.prepared
+        prepared = live.ready_job
         subject, marks = prepared.subject, fingerprint(prepared)
         proof = _name_case(self._proof(prepared), subject)
         counts = Counts(seconds=proof.seconds, k=subject.k or 0)
@@ -49,7 +49,7 @@ class Proofs:
         if result.verdict not in ("none-found", "holds"):
             return result
         assert isinstance(result.live, Reopened)
-        key = repr((result.subject.spec, fingerprint(result.live.prepared)))
+        key = repr((result.subject.spec, fingerprint(result.live.ready_job)))
         if key not in self._done:
             proof = self.alone(result.live).proof
             assert proof is not None
@@ -80,7 +80,7 @@ class Proofs:
         """Write a property for other verifiers; raises an error that says why not."""
         from nomos.verify.export import export
 
-        prepared = live.prepared
+        prepared = live.ready_job
         program, prover = prepared.engine.program, self._prover(prepared.domain)
         try:
             return export(

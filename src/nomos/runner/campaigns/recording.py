@@ -16,7 +16,7 @@ from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
-from nomos.results.reading import read
+from nomos.results.reading import decode_value
 from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
@@ -91,7 +91,7 @@ class Recording:
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
         campaign = self.campaign
-        found = self.store.unfinished(
+        found = self.store.find_unfinished(
             campaign.subject,
             campaign.seed,
             campaign.options.cases,
@@ -245,7 +245,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if not state:
         return  # killed before its first checkpoint
     for name, kind in _KINDS.items():
-        read(kind, state.get(name, _ABSENT[kind]))
+        decode_value(kind, state.get(name, _ABSENT[kind]))
     vars(campaign.totals).update(asdict(result.counts))
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])

@@ -91,7 +91,7 @@ class ViolationTable:
             self._touched.update(places.tolist())
         return np.asarray(self._columns.how[places])
 
-    def seen(self, places: Array) -> list[int]:
+    def count_seen(self, places: Array) -> list[int]:
         """Return how often violations were met."""
         times: list[int] = self._columns.seen[places].tolist()
         return times
@@ -119,7 +119,7 @@ class ViolationTable:
         is_bug = self._columns.how[: self.count] <= How.BATCH
         return slice(self.count) if is_bug.all() else np.flatnonzero(is_bug)
 
-    def seen_exactly(self, times: int) -> int:
+    def count_seen_exactly(self, times: int) -> int:
         """Return how many bugs were met just so often."""
         return int((self._columns.seen[self._bugs()] == times).sum())
 

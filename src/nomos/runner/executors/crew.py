@@ -25,7 +25,7 @@ class Died:
     reason: str
     row: int | None = None
 
-    def judged(self) -> Judged:
+    def find_verdict(self) -> Judged:
         """Return the verdict on the one case that did it."""
         judged = no_verdicts(1)
         judged.verdicts[:] = Verdict.CRASHED

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.accepted import Mode
-from nomos.device import Placement, judging, placed
+from nomos.device import Placement, judging, place_models
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
@@ -114,14 +114,14 @@ class Worker:
             raise NomosError("the calls are used up") from None
         return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
-    def prepared(self, job: Job) -> Prepared:
+    def prepare_job(self, job: Job) -> Prepared:
         """Return a job, made ready the first time it is asked for."""
         if job.prepared is not None:
             return job.prepared
         key = job.path, tuple(sorted(job.settings.items()))
         if key not in self._prepared:
             trust = trusting() if self.setting.trust else nullcontext()
-            with trust, placed(self.setting.placement):
+            with trust, place_models(self.setting.placement):
                 loaded = job.loaded or load_spec(job.path)
                 self._prepared[key] = self._prepare(loaded, job.settings)
         return self._prepared[key]
@@ -155,7 +155,7 @@ class Worker:
 
     def about(self, job: Job, with_fingerprint: bool) -> About:
         """Prepare a job and say what it is."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         program = prepared.engine.program
         marks = fingerprint(prepared) if with_fingerprint else {}
         if with_fingerprint and self.setting.placement.dtype is not None:
@@ -174,11 +174,11 @@ class Worker:
 
         Without a limit they are not counted; raises where they cannot be listed.
         """
-        engine = self.prepared(job).engine
+        engine = self.prepare_job(job).engine
         try:
             if limit is not None:
                 return engine.space_within(limit)
-            next(engine.listed(), None)
+            next(engine.list_cases(), None)
         except CallsSpent:  # conditions ask the model: the campaign will end by it
             return None
         except EndlessRange as error:
@@ -188,18 +188,18 @@ class Worker:
             ) from None
         return None
 
-    def estimated_space(self, job: Job) -> int | None:
+    def estimate_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
         try:
-            return self.prepared(job).engine.estimated_space()
+            return self.prepare_job(job).engine.estimate_space()
         except CallsSpent:
             return None
 
     def material(self, job: Job, is_guided: bool = True) -> Material:
         """Return what a search has to know of a job."""
-        return self._made_for(self.prepared(job)).build_material(is_guided)
+        return self._engine_for(self.prepare_job(job)).build_material(is_guided)
 
-    def _made_for(self, prepared: Prepared) -> Making:
+    def _engine_for(self, prepared: Prepared) -> Making:
         key = id(prepared)
         if key not in self._making:
             self._making[key] = Making(prepared.engine.program)
@@ -207,7 +207,7 @@ class Worker:
 
     def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
         """Judge a range of the cases of a campaign, given by its number and seed."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         engine = prepared.engine
         if self._begun != campaign:
             engine.forget()
@@ -246,7 +246,7 @@ class Worker:
     def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
         """Judge cases that a search has made, and tell how near they come."""
         assert asked.made is not None
-        making = self._made_for(prepared)
+        making = self._engine_for(prepared)
         made = making.build_inputs(asked.made)
         stop = asked.count if asked.stop is None else asked.stop
         count = stop - asked.start
@@ -268,7 +268,7 @@ class Worker:
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
         """Run cases alone, as far as the calls suffice."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         outcomes: list[RunAlone] = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
@@ -277,20 +277,20 @@ class Worker:
             except CallsSpent:
                 break
             if case.records and outcome.verdict is Verdict.VIOLATED:
-                near = self._made_for(prepared).find_nearest(case.records)
+                near = self._engine_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
             outcomes.append(outcome)
         return outcomes
 
     def explain(self, job: Job, request: Request) -> Explained | None:
         """Group the bugs of a campaign; a compiled program tells nothing of its cases."""
-        prepared = self.prepared(job)
+        prepared = self.prepare_job(job)
         watch.mark(WHOLE_CHUNK)
         return None if prepared.engine.is_compiled else explain(prepared, request)
 
     def sample_cases(self, job: Job, result: Result) -> FlakinessSample:
         """Run some cases of a campaign that has ended, as it ran them."""
-        engine = self.prepared(job).engine
+        engine = self.prepare_job(job).engine
         watch.mark(WHOLE_CHUNK)
         return sample_cases(engine, result)
 
@@ -299,7 +299,7 @@ class Worker:
     ) -> FlakinessFound:
         """Run these cases otherwise, and tell which came to something else."""
         watch.mark(WHOLE_CHUNK)
-        return check_cases(self.prepared(job).engine, sample, is_fresh=is_fresh)
+        return check_cases(self.prepare_job(job).engine, sample, is_fresh=is_fresh)
 
     def _run_alone(self, prepared: Prepared, case: KnownCase) -> RunAlone:
         """Run a case alone; where networks are rounded, float32 is the judge."""
@@ -332,7 +332,7 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
             yield RandomCases(stream, asked.first + asked.start, count)
         return
     at = 0
-    for known in prepared.engine.listed(asked.first, asked.count):
+    for known in prepared.engine.list_cases(asked.first, asked.count):
         stop = len(known) if asked.stop is None else min(len(known), asked.stop - at)
         part = known[max(0, asked.start - at) : max(0, stop)]
         at += len(known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accepted, meant
+from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
 from nomos.errors import NomosError
 from nomos.results.gate import Gate, make_gate
 
@@ -80,7 +80,7 @@ def _check_table(path: Path, table: Any) -> Config:
             names, hint = ", ".join(sorted(_KNOWN)), meant(unknown[0], _KNOWN)
             raise NomosError(f"has no setting `{unknown[0]}`, but: {names}{hint}")
         given = {
-            name.replace("-", "_"): accepted(name, kind, table[name])
+            name.replace("-", "_"): accept_option(name, kind, table[name])
             for name, kind in _TAKEN.items()
             if name in table
         }
@@ -110,4 +110,4 @@ def _models_of(root: Path, table: Any) -> dict[str, tuple[str, ...]]:
 def _texts(name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or (name != "exclude" and not given):
         raise NomosError(f"`{name}` takes a list of texts, not {given!r}")
-    return tuple(accepted(name, TEXT, one) for one in given)
+    return tuple(accept_option(name, TEXT, one) for one in given)

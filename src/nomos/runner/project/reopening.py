@@ -24,7 +24,7 @@ from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.store.store import FOLDER
 
 
-def reopened_job(
+def reopen_job(
     subject: Subject, store: Path, given: Mapping[str, str] | None = None
 ) -> tuple[Path, Job]:
     """Return the root and the job of a recorded subject; raises where it may not run.
@@ -49,7 +49,7 @@ def reopened_job(
     recorded = dict(subject.settings)
     if subject.model:
         recorded["model"] = subject.model
-    named = _named_settings(path, root, loaded)
+    named = _find_named_settings(path, root, loaded)
     for name, value in (given or {}).items():
         named.setdefault(name, set()).add(value)
     settings = {
@@ -87,7 +87,9 @@ def _own_path(name: str, root: Path, store: Path) -> Path | None:
         return None
 
 
-def _named_settings(path: Path, root: Path, loaded: LoadedSpec) -> dict[str, set[str]]:
+def _find_named_settings(
+    path: Path, root: Path, loaded: LoadedSpec
+) -> dict[str, set[str]]:
     """Return the values that the project itself names, by the names of settings."""
     spec, imported = loaded.runnable()
     assert imported.domain is not None

@@ -272,7 +272,7 @@ def _build_learner(
     """Return the algorithm with the same policy, other environments and settings."""
     sb3 = import_sb3()
     count = budget.environments or (1 if hasattr(model, "replay_buffer") else 16)
-    env = sb3.environments([lambda: guided.wrap(make())] * count)
+    env = sb3.build_environments([lambda: guided.wrap(make())] * count)
     rate = model.lr_schedule(1.0)
     changes: dict[str, Any] = {"learning_rate": lambda left: rate * left}
     if hasattr(model, "n_epochs"):  # PPO

@@ -78,7 +78,7 @@ class PolicyTests:
         )
         loaded = replace(loaded, imported=replace(imported, domain=domain))
         worker = Worker(Setting(project_root(spec)))
-        self.prepared: Prepared = worker.prepared(Job(spec, settings, loaded))
+        self.prepared: Prepared = worker.prepare_job(Job(spec, settings, loaded))
 
     def _with_policy(self, domain: type[Domain]) -> type[Domain]:
         known = dict(members(domain))

@@ -21,7 +21,7 @@ import numpy as np
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.models.recognise import open_archive
-from nomos.results.reading import parse_json, read
+from nomos.results.reading import decode_value, parse_json
 from nomos.train.repairing.cases.drawn import (
     RoundData,
     TrainingCases,
@@ -306,9 +306,9 @@ class Checkpoint:
                 now, best = archive.read("now"), archive.read("best")
             if document["version"] != _VERSION:
                 return RoundProgress()
-            rounds = [read(Round, data) for data in document["rounds"]]
-            best_round = read(int, document["best"])
-            stop = read(str, document["stop"])
+            rounds = [decode_value(Round, data) for data in document["rounds"]]
+            best_round = decode_value(int, document["best"])
+            stop = decode_value(str, document["stop"])
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"

@@ -34,7 +34,7 @@ class Relaxation:
         bias = np.tile(self.model.biases[0], self.calls)
         low, high = bias, bias
         for component, own in zip(self.components, state, strict=True):
-            least, most = component.bound(own, np.eye(len(bias))[None])
+            least, most = component.enclose_sums(own, np.eye(len(bias))[None])
             low, high = low + least, high + most
         shape = (len(state[0]), self.calls, -1)
         found = [(low.reshape(shape), high.reshape(shape))]
@@ -103,7 +103,7 @@ class Relaxation:
         """Return the most that the components add to `flat . sums`."""
         most: Array = np.zeros(flat.shape[:2])
         for component, own in zip(self.components, state, strict=True):
-            most = most + component.bound(own, flat)[1]
+            most = most + component.enclose_sums(own, flat)[1]
         return most
 
     def numbers(self, state: State) -> Array:
@@ -121,8 +121,8 @@ class Relaxation:
         share = 0.05 * np.abs(weights).mean(axis=1, keepdims=True)
         wide = share if scales is None else scales
         for component, own in zip(self.components, state, strict=True):
-            low, high = component.bound(own, weights[:, None])
-            least, most = component.bound(own, np.eye(weights.shape[1])[None])
+            low, high = component.enclose_sums(own, weights[:, None])
+            least, most = component.enclose_sums(own, np.eye(weights.shape[1])[None])
             gain = (high - low)[:, 0] + ((most - least) * wide).sum(axis=1)
             found.append(np.where(component.numbers(own) < 2, -1.0, gain))
         return np.stack(found, axis=1)

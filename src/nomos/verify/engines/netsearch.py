@@ -155,7 +155,7 @@ def halves(
     """Split in each part the component that bounds gain most by; yields what has cases."""
     for part, gain, own in zip(parts, gains, weights, strict=True):
         at, state = int(np.argmax(gain)), part.state
-        for half in components[at].split(state[at], own):
+        for half in components[at].halve_state(state[at], own):
             if components[at].volume(half):
                 yield replace(part, state=(*state[:at], half, *state[at + 1 :]))
 

@@ -38,8 +38,8 @@ class Regions:
     def columns(self, feature: str, values: Array) -> tuple[list[int], Array]:
         """Return the model's columns that a feature makes, and their numbers."""
         space, columns = self.cases.space, self.model.columns
-        own = columns.made_of(space.ranges[feature].columns)
-        rows = space.changed(feature, values, self.cases.dtype)
+        own = columns.find_made_of(space.ranges[feature].columns)
+        rows = space.change_feature(feature, values, self.cases.dtype)
         return own, columns.transform(rows)[:, own].astype(float)
 
     def sums(self, slots: Mapping[Slot, Array], count: int) -> Array:
@@ -100,7 +100,7 @@ class Regions:
     def is_line(self, name: str) -> bool:
         """Tell whether all that a network sees of a feature is a straight line over it."""
         one, columns = self.cases.space.ranges[name], self.model.columns
-        made = columns.made_of(one.columns)
+        made = columns.find_made_of(one.columns)
         return one.names is None and all(columns.origins[c].affine for c in made)
 
     def _find_wide_range(self, group: AtomGroup) -> Wide | None:

@@ -43,11 +43,11 @@ class Findings:
     contradiction: str = ""
 
     @classmethod
-    def proved(cls, total: int, method: str) -> Findings:
+    def from_proof(cls, total: int, method: str) -> Findings:
         """Return that all of so many cases are good."""
         return cls(total, good=total, method=method)
 
-    def checked(self) -> Findings:
+    def drop_contradictions(self) -> Findings:
         """Return what is found; of counts that contradict it, or each other, nothing."""
         least = max(self.bad, int(self.example is not None))
         if min(self.good, self.bad) >= 0 and least + self.good <= self.total:

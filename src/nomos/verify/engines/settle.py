@@ -43,7 +43,9 @@ def prove_parts(
         sizes = prove_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole
         return {}
-    return {n: Findings.proved(size, "slopes of layers") for n, size in sizes.items()}
+    return {
+        n: Findings.from_proof(size, "slopes of layers") for n, size in sizes.items()
+    }
 
 
 def _settle_trees(cases: AskedCases, model: Trees, limits: Deadline) -> Findings:
@@ -54,7 +56,7 @@ def _settle_trees(cases: AskedCases, model: Trees, limits: Deadline) -> Findings
         return count_exactly(reached, limits)
     ways = violations(cases.question, model)
     if not ways:
-        return Findings.proved(reached.total, "no answers break it")
+        return Findings.from_proof(reached.total, "no answers break it")
     return EnsembleSearch(reached, ways, limits).run()
 
 
@@ -71,10 +73,10 @@ def _settle_layers(
     if not search.total:
         return Findings(0)
     if not ways:
-        return Findings.proved(search.total, "no answers break it")
+        return Findings.from_proof(search.total, "no answers break it")
     if limits.found_at is None and not one_layer and model.decision != "value":
         outcome = by_slopes(ways, regions, data, limits)
         if outcome is True:
-            return Findings.proved(search.total, "slopes of layers")
+            return Findings.from_proof(search.total, "slopes of layers")
         return search.run(outcome or None)
     return search.run()

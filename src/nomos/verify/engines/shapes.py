@@ -37,7 +37,7 @@ class Listed:
                 left &= space.range_of(atom).has(values)
         return left
 
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def enclose_sums(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`, (parts, weights)."""
         value = weights @ self.sums.T
         step = max(1, _CHUNK // max(1, value[0].size))
@@ -58,7 +58,7 @@ class Listed:
         """Return how many rows are left in each part."""
         return np.asarray(state.sum(axis=1), float)
 
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def halve_state(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the rows of low and of high value."""
         rows = np.flatnonzero(state)
         order = rows[np.argsort(self.sums[rows] @ weights, kind="stable")]
@@ -89,7 +89,7 @@ class Wide:
         one = space.range_of(self.atom)
         return np.array([one.low, one.high], float)
 
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def enclose_sums(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`."""
         one = weights @ self.slope * state[:, :1]
         two = weights @ self.slope * (state[:, 1:] + self.step)
@@ -105,7 +105,7 @@ class Wide:
         apart: Array = state[:, 1] - state[:, 0]
         return np.where(apart == 0, 1.0, np.inf) if self.is_real else apart + 1
 
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def halve_state(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the two halves of a range."""
         middle = (state[0] + state[1]) / 2
         if self.is_real:
@@ -151,7 +151,7 @@ class Polygon:
             corners[part] = [points[min(n, len(points) - 1)] for n in range(_CORNERS)]
         return corners, empty
 
-    def bound(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def enclose_sums(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the least and the most of `weights . sums`; nothing is far below 0."""
         corners, empty = self.corners(state)
         x, y = corners[:, None, :, 0], corners[:, None, :, 1]
@@ -188,7 +188,7 @@ class Polygon:
         pairs: Array = sides.prod(axis=1)
         return pairs
 
-    def split(self, state: Array, weights: Array) -> tuple[Array, Array]:
+    def halve_state(self, state: Array, weights: Array) -> tuple[Array, Array]:
         """Return the halves of a box, cut across its longer side."""
         side = 0 if state[1] - state[0] >= state[3] - state[2] else 2
         middle = np.floor((state[side] + state[side + 1]) / 2)

@@ -91,7 +91,10 @@ class AskedCases:
             other = self.space.sample(rng, count)
             share = changes / len(self.space.ranges)
             for feature, one in self.space.ranges.items():
-                drawn, kept = self._round_as_rows(other[feature]), one.read(rows)
+                drawn, kept = (
+                    self._round_as_rows(other[feature]),
+                    one.decode_values(rows),
+                )
                 changed = rng.random(count) < share
                 atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
         return self.with_draws(atoms, count, rng)

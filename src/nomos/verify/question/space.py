@@ -91,9 +91,9 @@ class FeatureRange:
             name = self.feature.name
             raise NotProvable(f"`{name}` gets {found}: rows of {dtype} do not hold it")
 
-    def read(self, rows: Array) -> Array:
+    def decode_values(self, rows: Array) -> Array:
         """Return the values of this feature in rows."""
-        read = self.feature.read_many(rows[:, self.columns])
+        read = self.feature.decode_values(rows[:, self.columns])
         if isinstance(self.feature, OneHot | Category):
             return np.array(list(read), dtype=str)
         return np.asarray(read)
@@ -126,10 +126,10 @@ class Space:
         """Return which rows lie in the space; one with a missing value does not."""
         ok = np.ones(len(data), bool)
         for one in self.ranges.values():
-            ok &= one.has(one.read(data))
+            ok &= one.has(one.decode_values(data))
         return ok
 
-    def restricted(self, changes: Mapping[str, FeatureRange]) -> Space:
+    def restrict_to(self, changes: Mapping[str, FeatureRange]) -> Space:
         """Return a smaller space."""
         return Space(self.schema, {**self.ranges, **changes})
 
@@ -152,7 +152,7 @@ class Space:
         }
         return self.rows(first, 1, np.dtype(float))
 
-    def changed(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:
+    def change_feature(self, name: str, values: Array, dtype: np.dtype[Any]) -> Array:
         """Return rows with these values of one feature, and the lowest of the others."""
         one = self.ranges[name]
         rows = np.repeat(self.lowest.astype(dtype), len(values), axis=0)
@@ -204,7 +204,7 @@ def within(space: Space, text: str) -> Space:
         if name in changes:
             raise NomosError(f"--within: `{name}` is there twice")
         changes[name] = _restrict_feature(space.ranges[name], wanted)
-    return space.restricted(changes)
+    return space.restrict_to(changes)
 
 
 def _restrict_feature(one: FeatureRange, wanted: str) -> FeatureRange:
@@ -240,7 +240,7 @@ def around(space: Space, row: Array, radius: Mapping[str, float]) -> Space:
     """Return the records whose features are as near to a row's as `radius` says."""
     changes = {}
     for name, one in space.ranges.items():
-        value = one.read(row[None])[0]
+        value = one.decode_values(row[None])[0]
         distance = radius.get(name, radius.get(EVERY_FEATURE, 0.0))
         if math.isinf(distance):
             continue
@@ -248,4 +248,4 @@ def around(space: Space, row: Array, radius: Mapping[str, float]) -> Space:
             changes[name] = replace(one, names=(str(value),))
         else:
             changes[name] = _intersect_ranges(one, value - distance, value + distance)
-    return space.restricted(changes)
+    return space.restrict_to(changes)

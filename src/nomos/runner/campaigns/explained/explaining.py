@@ -82,7 +82,7 @@ def add_explanation(result: Result, found: Explained | None) -> Result:
     if result.analysis is not None:
         analysis = replace(analysis, flakiness=result.analysis.flakiness)
     assert isinstance(result.bugs, BugList)
-    bugs = result.bugs.changed(
+    bugs = result.bugs.map_bugs(
         lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
     )
     return replace(result, bugs=bugs, analysis=analysis)
@@ -122,7 +122,9 @@ def _group_bugs(engine: Engine, request: Request) -> Analysis:
         stream = Stream(result.seed, result.name)
         for part in random_parts(stream, sample.cases, sample.failed, most):
             sampling.take(part)
-    sampled = sampling.sampled(max(_FEWEST_ASKED, counts.model_calls // _SHARE_ASKED))
+    sampled = sampling.draw_sample(
+        max(_FEWEST_ASKED, counts.model_calls // _SHARE_ASKED)
+    )
     return Analysis(
         groups=tuple(group_bugs(bugs, described, sampled)),
         grouped=len(bugs),

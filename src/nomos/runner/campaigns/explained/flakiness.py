@@ -61,7 +61,7 @@ class FlakinessSample:
     listed: Array | None = None
     unvaried: tuple[str, ...] = ()
 
-    def drawn(self) -> Cases:
+    def draw_cases(self) -> Cases:
         """Return the cases, as every process draws them."""
         if self.listed is not None:
             return ListedCases(self.listed)
@@ -88,7 +88,7 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
-    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().left
+    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().calls_left
     if left is not None:  # each case as before, in isolation, and in another batch
         wanted = min(wanted, left // (3 * max(1, counts.k)))
         if not wanted:
@@ -106,14 +106,14 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
         checksum_of_inputs(engine.program.source),
         listed,
     )
-    rows, values = _values_of(engine, sample.drawn(), wanted, sample.seconds / 2)
+    rows, values = _values_of(engine, sample.draw_cases(), wanted, sample.seconds / 2)
     if not len(rows):
         return sample
     unvaried: tuple[str, ...] = ()
     has_all = engine.mode != "sequential"
     if result.verdict != "violated" and has_all and len(rows) >= _FEWEST:
         shown = {n: [describe(v, schema) for v in vs] for n, vs in values.items()}
-        unvaried = _unvaried(engine, shown)
+        unvaried = _find_constants(engine, shown)
     outputs = {
         name: list(map(to_comparable, values[name]))
         for name in engine.program.spec.outputs
@@ -152,7 +152,7 @@ def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
         return None
     found: list[list[int]] = []
     try:
-        for part in engine.listed():
+        for part in engine.list_cases():
             found += part.tolist()
             if len(found) > most:
                 return None
@@ -193,7 +193,7 @@ def check_cases(
         return FlakinessFound(error=f"inputs() gives other inputs {where}")
     comparison = _Comparison(sample)
     outcomes: dict[int, Outcome] = {}
-    cases, error = sample.drawn(), ""
+    cases, error = sample.draw_cases(), ""
     order = np.random.default_rng(sample.result.seed).permutation(len(sample.rows))
     began = time.perf_counter()
     try:
@@ -330,7 +330,7 @@ def _short(value: Any) -> str:
     return str(value)[:_LONGEST]
 
 
-def _unvaried(engine: Engine, values: Mapping[str, list[Any]]) -> tuple[str, ...]:
+def _find_constants(engine: Engine, values: Mapping[str, list[Any]]) -> tuple[str, ...]:
     """Say which outputs are all the same, and which vars never differ from an input.
 
     A single output may be what is ensured, and is the same wherever that holds.

@@ -60,7 +60,7 @@ def sample_listed(
 
     `known` are all violations, by their choices; None where these cases must be judged.
     """
-    parts = list(engine.listed())
+    parts = list(engine.list_cases())
     choices, lengths = pad_choices([row for part in parts for row in part.tolist()])
     if known is None:
         most = min(most, _MOST_JUDGED)
@@ -129,7 +129,7 @@ class Sampling:
                 found[row][name] = describe(value, self.program.schema)
         return found
 
-    def sampled(self, most_asked: int) -> Sampled:
+    def draw_sample(self, most_asked: int) -> Sampled:
         """Return the sample; answers are asked for no more than so many records."""
         columns = {name: _whole(parts) for name, parts in self.columns.items()}
         answers, answered, asked = ask_answers(self.program, columns, most_asked)

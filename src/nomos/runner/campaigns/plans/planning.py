@@ -35,7 +35,7 @@ def plan_for(
         ask("space", None)
     elif options.search == "auto":
         space = ask("space", _listable(options, about.subject.k))
-        about_space = ask("estimated_space") if space is None else None
+        about_space = ask("estimate_space") if space is None else None
     listed = options.search == "exhaustive" or space is not None
     total = about.ways if listed else None
     largest = LARGEST if about.device == "cpu" else ON_DEVICE

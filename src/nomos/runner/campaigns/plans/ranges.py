@@ -47,7 +47,7 @@ class Range:
         whole = replace(self, one_by_one=False)
         return replace(whole, stop=here), replace(whole, start=here + 1)
 
-    def parted(self, cases: int) -> tuple[Range, Range]:
+    def split_range(self, cases: int) -> tuple[Range, Range]:
         """Return the range up to so many of its cases, and its rest."""
         at = self.start + cases
         return replace(self, stop=at), replace(self, start=at, calls=None)

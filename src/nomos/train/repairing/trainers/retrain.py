@@ -245,7 +245,7 @@ class Retrainer:
 
     def _prepare_columns(self, rows: Any) -> Any:
         """Return rows as the last step of a pipeline gets them; as an array, if narrow."""
-        made = prepare_rows(self.estimator, self.first._prepare_rows(rows))
+        made = prepare_rows(self.estimator, self.first.convert_rows(rows))
         is_bare = not hasattr(self.estimator, "steps") and hasattr(made, "columns")
         if is_bare and self.first.schema is not None:
             places = [self.first.schema.columns.index(name) for name in made.columns]
@@ -267,7 +267,7 @@ class Retrainer:
             estimator = with_directions(estimator, self.directions, width, names)
         try:
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                estimator.fit(self.first._prepare_rows(rows), np.concatenate(classes))
+                estimator.fit(self.first.convert_rows(rows), np.concatenate(classes))
         except Exception as error:  # a library's own
             raise ModelError(
                 f"{self.first.name} cannot be trained again: {reason(error)}"

@@ -60,7 +60,7 @@ def make_network_trainer(
         first=first,
         wrap=asked,
         prepare=lambda rows: np.asarray(
-            prepare_rows(estimator, first._prepare_rows(rows))
+            prepare_rows(estimator, first.convert_rows(rows))
         ),
     )
 
