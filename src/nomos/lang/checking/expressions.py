@@ -13,11 +13,13 @@ from nomos.lang.checking.calls import (
     INTEGER,
     ORDERED,
     TRUTH,
+    check_body,
     check_ends,
     check_level,
     check_types,
     common_type,
     get_feature,
+    is_indexed,
     levels_of,
     resolve_call,
     set_feature,
@@ -32,7 +34,6 @@ from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "**")
-_ORDERED_FOLDS, _FOLDS = ("min", "max"), ("sum", "mean", "min", "max")
 
 
 def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
@@ -302,28 +303,8 @@ def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
         body,
         expr.is_ordered,
         span=scope.place_of(expr.span),
-        type=_check_body(scope, expr.word, body),
+        type=check_body(scope, expr.word, body),
     )
-
-
-def is_indexed(scope: Scope, value: core.Expr) -> bool:
-    """Tell whether a value may have items: of a record with a schema, these are features."""
-    features = None if scope.offer is None else scope.offer.features
-    is_vector = value.type is Type.RECORD and features is None
-    is_null = isinstance(value, core.Constant)
-    return is_vector or (value.type in (Type.LIST, Type.UNKNOWN) and not is_null)
-
-
-def _check_body(scope: Scope, word: str, body: core.Expr) -> Type:
-    """Return the type of a quantifier, given what stands behind its colon."""
-    what = f"`{word}`"
-    if word not in _FOLDS:
-        check_types(scope, what, TRUTH, "a truth value", body)
-        return Type.INT if word == "count" else Type.BOOL
-    ordered = word in _ORDERED_FOLDS
-    wanted = ORDERED if ordered else NUMBERS
-    check_types(scope, what, wanted, "numbers", body)
-    return Type.REAL if word == "mean" and body.type in NUMBERS else body.type
 
 
 def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:

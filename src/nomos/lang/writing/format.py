@@ -6,19 +6,17 @@ statement, and the indentation of the Python block. What is said stays as it is.
 
 from __future__ import annotations
 
-import ast
-import io
-import tokenize
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
 from nomos.errors import SpecError
 from nomos.lang.nodes import tree_shape
-from nomos.lang.python.block import PythonCode, indentation_of, is_code
+from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import CHAINS, operands_of, operator_chain
-from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
+from nomos.lang.writing.layout import Doc, Group, Line, Nest, lay_out
+from nomos.lang.writing.python import dump_statements, format_block
 
 # How tightly each form binds, as in the grammar.
 _PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
@@ -39,14 +37,14 @@ def format_spec(source: Source) -> str:
         broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
         if broken:
             raise SpecError(source, broken)
-        before = _dump_statements(python.statements)
-        block = _format_block(source, spec.block, python)
+        before = dump_statements(python.statements)
+        block = format_block(source, spec.block, python)
     text = _Writer(source, spec).write_spec(block)
     made = Source(source.name, text)
     again = parse_spec(made).spec
     after: list[str] | None = None
     if again.block is not None:
-        after = _dump_statements(PythonCode(made, again.block).statements)
+        after = dump_statements(PythonCode(made, again.block).statements)
     same = _meaning_of(again) == _meaning_of(spec) and after == before
     assert same, "formatting must not change a spec"
     return text
@@ -349,64 +347,3 @@ class _Writer:
         if not self.comments:
             return False
         return not self.text[self.end : self.comments[-1].span.start].strip(" \t\f")
-
-
-def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> str:
-    """Return the block, its code indented by one step, where that changes nothing."""
-    opened = "{\n" + "".join(f"{line}\n" for line in _indent_lines(python.lines)) + "}"
-    again = Source(source.name, opened)
-    span = Span(0, len(opened))
-    reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
-    if (
-        _dump_statements(reread.statements)
-        == _dump_statements(python.statements)
-        is not None
-    ):
-        return opened
-    return source.slice(block.span)  # too deep to be compared
-
-
-def _indent_lines(lines: tuple[str, ...]) -> list[str]:
-    """Return lines indented by one step; what stands inside a string stays as it is."""
-    base = next((indentation_of(line) for line in lines if is_code(line)), None)
-    inside = _begin_inside_strings(lines)
-    out: list[str] = []
-    for number, line in enumerate(lines):
-        ended = line if number + 1 in inside else line.rstrip()
-        if number in inside:
-            out.append(ended)
-            continue
-        if base is not None and line.startswith(base):
-            code = ended.removeprefix(base)
-        else:  # a comment, or a line inside brackets
-            code = ended.lstrip()
-        if code:
-            out.append(" " * INDENT + code)
-        elif out and out[-1]:
-            out.append("")
-    return out if not out or out[-1] else out[:-1]
-
-
-def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
-    """Return the lines that begin inside a string: their blanks belong to a value."""
-    found: set[int] = set()
-    opened: list[int] = []  # the rows on which strings with parts in braces begin
-    # Inside a bracket the tokenizer does not mind the indentation.
-    text = io.StringIO("(\n" + "\n".join(lines) + "\n)")
-    for token in tokenize.generate_tokens(text.readline):
-        kind = tokenize.tok_name[token.type]
-        first, last = token.start[0], token.end[0]
-        if kind in ("FSTRING_START", "TSTRING_START"):
-            opened.append(first)
-        elif kind in ("FSTRING_END", "TSTRING_END"):
-            found |= set(range(opened.pop(), last))
-        elif kind == "STRING":
-            found |= set(range(first, last))
-    return {row - 1 for row in found}  # rows count from 1, ours is the second
-
-
-def _dump_statements(statements: list[ast.stmt]) -> list[str] | None:
-    try:
-        return [ast.dump(statement) for statement in statements]
-    except RecursionError:
-        return None
