@@ -236,8 +236,8 @@ def test_numbers_of_numpy_and_whole_reals_are_what_they_say() -> None:
         time=np.float32(2.0),  # type: ignore[arg-type]
         jobs=2.0,  # type: ignore[arg-type]
         groups=np.bool_(False),  # type: ignore[arg-type]
-        accept_unstable="1%",  # type: ignore[arg-type]
+        accept_flaky="1%",  # type: ignore[arg-type]
     )
     assert (made.budget, made.time, made.jobs) == (5, 2.0, 2)
     assert (type(made.budget), made.groups) == (int, False)
-    assert made.accept_unstable == 0.01
+    assert made.accept_flaky == 0.01

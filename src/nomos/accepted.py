@@ -293,7 +293,7 @@ OPTIONS: dict[str, Kind] = {
         "cpu", "cuda", "mps", "auto", pattern=r"cuda:\d{1,4}", more="cuda:N"
     ),
     "dtype": TakesWord(*get_args(Precision)),
-    "accept_unstable": SHARE,
+    "accept_flaky": SHARE,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 
 # What a truth value is made of; v is a drawn integer, x1 and xs are rows.
 CONSTRUCTS = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.runner.executors.crew import Crew, Died, InlineCrew
 from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker

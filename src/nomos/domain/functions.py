@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
-from nomos.domain.values import copy_owned, plain
+from nomos.domain.values import check_classes, copy_owned
 from nomos.errors import ModelError
 from nomos.lang.types import BUILT_IN
 
@@ -122,23 +122,8 @@ class BoundBatched:
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
         column = answers(given, len(made[0]), self.function.__name__, is_record)
-        self._check_classes(column)
+        check_classes(self.instance, self.function.__name__, column)
         return column
-
-    def _check_classes(self, column: Column) -> None:
-        """Refuse an answer that is none of those that the domain declares."""
-        declared = getattr(type(self.instance), "classes", {})
-        name = self.function.__name__
-        if not isinstance(declared, Mapping) or name not in declared:
-            return
-        classes = [plain(one) for one in declared[name]]
-        given = np.unique(column) if isinstance(column, np.ndarray) else items(column)
-        for answer in given:
-            if plain(answer) not in classes:
-                raise ModelError(
-                    f"`{name}` answered {plain(answer)!r}, which is none of the classes"
-                    f" that the domain declares: {', '.join(map(repr, classes))}"
-                )
 
 
 def _own_argument(values: list[Any]) -> Column:

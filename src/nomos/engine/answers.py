@@ -40,7 +40,7 @@ class Answers:
 
     No two calls of one case share an answer: columns remember by the place of a call in
     the spec, lanes by how often the case has asked of the same item before. A share of
-    what is remembered is asked again, and the answers that moved are counted. With a
+    what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """
 
@@ -57,9 +57,9 @@ class Answers:
         return sum(memory.asked_again for memory in self._memories.values())
 
     @property
-    def moved(self) -> int:
+    def nondeterministic(self) -> int:
         """How many of these were another answer then."""
-        return sum(memory.moved for memory in self._memories.values())
+        return sum(memory.nondeterministic for memory in self._memories.values())
 
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
@@ -152,7 +152,7 @@ class Memory:
         self._doubts = _sample(size)  # the places to ask for a second time, once
         self._any_doubts = True
         self.asked_again = 0
-        self.moved = 0  # answers that were not the same the second time
+        self.nondeterministic = 0  # answers that were not the same the second time
 
     def recall(
         self,
@@ -273,7 +273,7 @@ class Memory:
         for old, new, fails in zip(
             before, items(answers), failed.tolist(), strict=True
         ):
-            self.moved += fails or not is_same_answer(old, new, spread)
+            self.nondeterministic += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False
         self._any_doubts = bool(self._doubts.any())

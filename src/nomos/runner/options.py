@@ -19,7 +19,7 @@ from nomos.errors import NomosError
 _GENERATING = ("guided", "diverse")  # searches that generate their inputs
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
-RUN_ALONE = 100  # different violations that are run alone by default
+ISOLATED_RERUNS = 100  # different violations that are run in isolation by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class Options:
     search: Search = "auto"
     inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
-    confirm: int | str | None = None  # how many violations are run alone, or `all`
+    # How many violations are run in isolation, or `all`
+    confirm: int | str | None = None
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
@@ -58,7 +59,7 @@ class Options:
     recheck: bool = True  # whether cases are looked at again where none is violated
     device: str = "cpu"
     dtype: Precision | None = None
-    accept_unstable: float = 0.0  # the share of cases that may not come back
+    accept_flaky: float = 0.0  # the share of cases that may not fail again
 
     def __post_init__(self) -> None:
         accept_fields(self, OPTIONS)
@@ -99,10 +100,10 @@ class Options:
         return EVERY_CASE_UP_TO if given is None else given
 
     @property
-    def run_alone(self) -> int | None:
-        """How many different violations are run alone; None: all."""
+    def most_isolated_reruns(self) -> int | None:
+        """How many different violations are run in isolation; None: all."""
         if self.confirm is None:
-            return RUN_ALONE
+            return ISOLATED_RERUNS
         return None if self.confirm == "all" else int(self.confirm)
 
     @property

@@ -47,7 +47,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX bugs_by_id ON bugs (id, campaign)
     """,
     # 0.2: a campaign keeps its whole result and all that resuming needs, and so do the
-    # violations that did not come back (`how` is runner.violations.How).
+    # violations that did not fail again (`how` is runner.violations.How).
     """
     ALTER TABLE campaigns ADD COLUMN result TEXT;
     ALTER TABLE campaigns ADD COLUMN state TEXT;

@@ -2,7 +2,7 @@
 
 A value is a column (an array or a list with one entry for each row), drawn `Rows`, or
 one Python scalar that holds for every row. Rows on which something happens that only a
-run alone can judge (an exception, above all) are marked and go on with a stand-in.
+run in isolation can judge (an exception, above all) are marked and go on with a stand-in.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ class Evaluator:
         if self._counts and function.function.is_model:
             self.chunk.add_calls(at, 1)
         if arguments and not self.chunk.standing(at).any():
-            # What its arguments are is told when the cases run alone.
+            # What its arguments are is told when the cases run in isolation.
             return np.zeros(self.chunk.count(at))
 
         def ask(rows: At) -> tuple[Column, Array]:

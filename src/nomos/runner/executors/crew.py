@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from nomos.domain.meter import Phase
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 

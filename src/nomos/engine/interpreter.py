@@ -218,7 +218,7 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     return (test.right, test.left) if test.operator in (">=", ">") else None
 
 
-class Alone:
+class Interpreter:
     """A spec compiled to a function that runs one case, or given as such a function."""
 
     def __init__(
@@ -255,7 +255,7 @@ class Alone:
     def _current(self) -> Case:
         return self._running[0]
 
-    def of(self, program: Program) -> Alone:
+    def of(self, program: Program) -> Interpreter:
         """Return the same for a program that draws from other records."""
         other = copy.copy(self)
         other.program = program
