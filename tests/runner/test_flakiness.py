@@ -62,6 +62,9 @@ class Walks(Domain):
         places = np.asarray(places)
         return np.where((len(places) == 1) & (places == 8), -1, places)
 
+    def place(self, place):
+        return place
+
     def kinds(self, place):
         return [place, float("nan"), None, "a", ([1], 2), object(), np.arange(3) + place]
 
@@ -122,6 +125,13 @@ def test_a_case_that_breaks_the_property_alone_is_no_green_run(walk: Any) -> Non
     result = walk("same", "e1 >= 0", function="low_when_alone")
     assert "1 of 50 cases are flaky" in result.problem
     assert result.verdict == "failed"
+
+
+def test_only_cases_that_the_campaign_evaluated_are_checked(walk: Any) -> None:
+    # Of 50 places one breaks the property; five cases with this seed do not meet it.
+    few = walk("same", "e1 != 8", function="place", search="random", budget=5)
+    assert (few.verdict, few.problem) == ("none-found", "")
+    assert few.analysis.flakiness.cases == 5
 
 
 def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:
