@@ -7,7 +7,7 @@ plugin and notebooks use in the same way.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from nomos.terminal import printable
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
+    from nomos.results.gate import Gate
     from nomos.results.result import Result, Subject
     from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.driver import Run
@@ -102,7 +103,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """
-    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.jobs import Job
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.project.params import each_setting
@@ -118,9 +118,9 @@ def run_specs(  # noqa: PLR0913 - keywords
     }
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
-    whole = make_skipped_run(found)
-    for root, paths in group_by_project(found.specs).items():
-        run = drive(
+    projects = [
+        ProjectJobs(
+            root,
             [
                 Job(path, {**given, **chosen}, loaded[path])
                 for path in paths
@@ -128,19 +128,18 @@ def run_specs(  # noqa: PLR0913 - keywords
                 for chosen in ([{"model": str(m)} for m in taken["models"]] or [{}])
             ],
             taken["seeds"],
-            root=root,
-            options=how,
-            store=keeping_store(root, _warn, store),
-            handlers=taken["handlers"],
-            warn=_warn,
-            control=None if control is None else Path(control),
-            verify=taken["verify"],
+            how,
         )
-        if run.stopped:  # what was found is in the store, and `resume` goes on
-            raise KeyboardInterrupt
-        mark_reported(keeping_store(root, _warn, store), run.results)
-        whole.results += run.results
-        whole.failures += run.failures
+        for root, paths in group_by_project(found.specs).items()
+    ]
+    whole = make_skipped_run(found)
+    more = {name: taken[name] for name in ("handlers", "verify")}
+    more["control"] = None if control is None else Path(control)
+    for _ in drive_projects(projects, whole, kept=store, warn=_warn, **more):
+        pass
+    if whole.stopped:  # what was found is in the store, and `resume` goes on
+        raise KeyboardInterrupt
+    mark_reported(projects, whole, kept=store, warn=_warn)
     return make_displayable(whole)
 
 
@@ -170,6 +169,52 @@ def spaces(
         for worker in [_worker(root)]
         for path in paths
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectJobs:
+    """The jobs of one project, and how it wants them run: nothing of another project."""
+
+    root: Path
+    jobs: Sequence[Job]
+    seeds: Sequence[int]
+    how: Options
+    gate: Gate | None = None
+
+
+def drive_projects(
+    projects: Iterable[ProjectJobs], whole: Run, *, kept: bool | Path, **more: Any
+) -> Iterator[tuple[ProjectJobs, Run]]:
+    """Yield what the jobs of each project come to, which `whole` takes in.
+
+    Ends behind a run that was stopped. `kept` says where campaigns are stored, as to
+    `keeping_store`; the other keywords are those of `drive`.
+    """
+    for one in projects:
+        store = keeping_store(one.root, more["warn"], kept)
+        more |= {"root": one.root, "options": one.how, "store": store}
+        run = drive(one.jobs, one.seeds, **more)
+        whole.results += run.results
+        whole.failures += run.failures
+        whole.stopped = run.stopped
+        yield one, run
+        if run.stopped:
+            return
+
+
+def mark_reported(
+    projects: Iterable[ProjectJobs],
+    whole: Run,
+    *,
+    kept: bool | Path,
+    warn: Callable[[str], None],
+) -> None:
+    """Note in the stores that the reports of a run that was not stopped are written."""
+    for project in projects if not whole.stopped else ():
+        store = keeping_store(project.root, warn, kept)
+        if store is not None:
+            with store:
+                store.mark_reported(whole.results)
 
 
 def drive(  # noqa: PLR0913 - keywords

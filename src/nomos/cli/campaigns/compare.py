@@ -17,13 +17,10 @@ from nomos.cli.output import STDOUT, Output, own_stdout
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.report.console import RunConsole
+    from nomos.api import ProjectJobs
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
-    from nomos.runner.driver import Run
-    from nomos.runner.jobs import Job
     from nomos.runner.project.specs import LoadedSpec
-    from nomos.runner.stopping import Signals
 
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
@@ -59,20 +56,15 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     piped = STDOUT in [options[name] for name in ("json", "html")]
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
-            for root, paths in group_by_project(found.specs).items():
-                run = _run_project(
-                    root,
-                    _comparison_jobs(paths, loaded, options),
-                    console,
-                    signals,
-                    options,
-                )
+            projects = [
+                _plan_project(root, paths, loaded, options)
+                for root, paths in group_by_project(found.specs).items()
+            ]
+            how: dict[str, Any] = {"kept": cli.kept_by(options)}
+            how["warn"] = console.print_warning
+            more: dict[str, Any] = {"handlers": [console.handle], "signals": signals}
+            for _, run in api.drive_projects(projects, whole, **how, **more):
                 compared += _compare_models(run.results)
-                whole.results += run.results
-                whole.failures += run.failures
-                whole.stopped = run.stopped
-                if run.stopped:
-                    break
         _write_files(compared, options, output)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
@@ -87,41 +79,28 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     sys.exit(EXIT_STATUS.get(whole.stopped) or (3 if failed else added))
 
 
-def _run_project(
+def _plan_project(
     root: Path,
-    jobs: list[Job],
-    console: RunConsole,
-    signals: Signals,
+    paths: Sequence[Path],
+    loaded: dict[Path, LoadedSpec],
     options: dict[str, Any],
-) -> Run:
-    """Run the campaigns of one project, as its configuration says."""
+) -> ProjectJobs:
+    """Return the campaigns of one project, as its configuration says."""
+    from nomos.runner.jobs import Job
     from nomos.runner.project.config import load_config
 
-    config = load_config(root)
-    return api.drive(
-        jobs,
+    config, settings = load_config(root), cli.parse_settings(options["settings"])
+    return api.ProjectJobs(
+        root,
+        [
+            Job(path, settings | {"model": model}, loaded[path])
+            for path in paths
+            for model in options["models"]
+        ],
         [config.seed if options["seed"] is None else options["seed"]],
-        root=root,
         # What a model is only compared with becomes nobody's known bug.
-        options=replace(cli.run_options(options, config.budget), **_ALONE),
-        store=cli.keeping_store(root, options, console.print_warning),
-        handlers=[console.handle],
-        warn=console.print_warning,
-        signals=signals,
+        replace(cli.run_options(options, config.budget), **_ALONE),
     )
-
-
-def _comparison_jobs(
-    paths: Sequence[Path], loaded: dict[Path, LoadedSpec], options: dict[str, Any]
-) -> list[Job]:
-    from nomos.runner.jobs import Job
-
-    settings = cli.parse_settings(options["settings"])
-    return [
-        Job(path, settings | {"model": model}, loaded[path])
-        for path in paths
-        for model in options["models"]
-    ]
 
 
 def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:

@@ -80,7 +80,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         )
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
-            store = cli.keeping_store(root, options, _print_warning)
+            store = api.keeping_store(root, _print_warning, cli.kept_by(options))
             proofs = api.proofs(_proof_options(options), store, _print_warning)
             try:
                 _prove_all(run, jobs, proofs, options)
