@@ -23,7 +23,7 @@ from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Limits
+from nomos.engine.judged import Limits, is_test
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 
@@ -211,7 +211,7 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     cases, discards = [], Counter()
     for number in range(count):
         outcome = alone.run(RandomCases(stream, number, 1).alone(0))
-        spent = outcome.accepted and outcome.verdict is not Verdict.DISCARDED
+        spent = is_test(outcome)
         choices, why = None, ""
         if outcome.verdict in (Verdict.VIOLATED, Verdict.CRASHED):
             choices = outcome.choices

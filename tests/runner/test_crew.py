@@ -143,12 +143,12 @@ def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
     assert _memory_mb(2**30) == 0
 
 
-def test_a_death_is_the_verdict_on_one_case_that_is_no_test() -> None:
+def test_a_death_is_the_verdict_on_one_case_that_is_a_test() -> None:
     judged = Died("it died").find_verdict()
     columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
     assert [column.tolist() for column in columns] == [
         [Verdict.CRASHED],
-        [False],
+        [True],
         [0],
         [-1],
     ]

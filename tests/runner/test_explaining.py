@@ -66,7 +66,8 @@ def test_what_is_said_does_not_depend_on_batch_or_way(search: str) -> None:
 
 def test_nothing_is_explained_where_nobody_wants_it() -> None:
     result = run(groups=False, shrink=False)
-    assert result.analysis is None
+    assert result.analysis is not None  # the flakiness check is made all the same
+    assert result.analysis.groups == () and result.analysis.tried == 0
     assert all(bug.shrunk is None for bug in result.bugs)
     shrunk = run(groups=False)
     assert shrunk.analysis is not None

@@ -83,7 +83,7 @@ class Lease:
             self.report(self.asked.total())
 
     def note_exception(self, error: BaseException) -> None:
-        """Note what the model raised, whether its case will crash by it or not."""
+        """Note what the model raised, and answered when it was asked again."""
         if isinstance(error, Discard):
             return
         said = describe_error(error)

@@ -21,7 +21,7 @@ import numpy as np
 
 from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
-from nomos.domain.meter import current_lease, describe_error
+from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
@@ -266,10 +266,7 @@ class Alone:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        outcome = case.outcome(error, self._gap)
-        if error is not None and outcome.verdict is Verdict.CRASHED:
-            current_lease().note_exception(error)
-        return outcome
+        return case.outcome(error, self._gap)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
 from nomos.engine.alone import Alone, Case, Outcome, Verdict
-from nomos.engine.answers import Answers
+from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
@@ -87,6 +87,17 @@ class Engine:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
         self._repeated = Remembered()  # violations: whether they came back in a batch
+
+    def export_answers(self) -> dict[str, Any]:
+        """Return what a campaign that is resumed must remember, as data for JSON."""
+        slots = pack_array(self._repeated.slots)
+        return {"answers": self.answers.to_json(), "repeated": slots}
+
+    def restore_answers(self, kept: Mapping[str, Any]) -> None:
+        """Remember what an earlier process did of the same campaign."""
+        self.answers.restore(kept["answers"])
+        shape = self._repeated.slots.shape
+        self._repeated.slots = unpack_array(kept["repeated"], "<u8", shape)
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""

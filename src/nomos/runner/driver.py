@@ -197,7 +197,8 @@ class Driver:
         campaign = Campaign(about, self.options, plan, seed, meter)
         one = _Active(number, job, campaign, None)
         if self.store is not None:
-            one.recording = Recording(self.store, campaign, self.warn)
+            known = partial(self._inline.export_answers, job, (number, seed))
+            one.recording = Recording(self.store, campaign, self.warn, known)
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class Campaign:
         self.next_case = 0
         self.next_first = plan.next_first  # the first of the next range to merge
         self.can_resume = True  # whether a campaign can go on from `next_first`
+        self.remembered: Any = None  # of answers, where it was stopped
         self._inputs = ""  # their checksum, as the first worker has them
         self.stop = ""  # why it ended
         self.problem = ""
@@ -177,7 +179,8 @@ class Campaign:
         tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.max_crashes - self.totals.crashed
         calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
-        return replace(planned, tests=tests, crashes=crashes, calls=calls)
+        limits = {"tests": tests, "crashes": crashes, "calls": calls}
+        return replace(planned, remembered=self.remembered, **limits)
 
     def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""

@@ -27,6 +27,7 @@ from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
 
 _CHECKPOINT_S = 1.0  # how much work a killed campaign may lose
+_SHARE = 0.05  # of its time that a campaign may spend on checkpoints
 _RETRY_S = 5.0  # how long recorded bugs are tried before the campaign begins
 _MOST_RETRIED = 100
 _MOST_KNOWN_KEPT = 10_000  # names of known bugs in a checkpoint
@@ -40,10 +41,11 @@ class Recording:
     store: Store
     campaign: Campaign
     warn: Callable[[str], None]
+    remembered: Callable[[], Any] = lambda: None  # what its worker knows of answers
     _id: int | None = None
     done: Result | None = None  # of a campaign that had ended when its run was killed
     _retries: bool = False
-    _written: float = field(default_factory=time.perf_counter)
+    _due: float = field(default_factory=lambda: time.perf_counter() + _CHECKPOINT_S)
 
     def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
@@ -160,8 +162,8 @@ class Recording:
 
     def progress(self) -> None:
         """Write what is new, now and then."""
-        due = time.perf_counter() - self._written > _CHECKPOINT_S
-        if self._id is not None and due and self.campaign.can_resume:
+        is_due = time.perf_counter() > self._due
+        if self._id is not None and is_due and self.campaign.can_resume:
             self._write(self.campaign.result(), finished=False)
 
     def finish(self, result: Result) -> None:
@@ -184,19 +186,23 @@ class Recording:
 
     def _write(self, result: Result, *, finished: bool) -> None:
         assert self._id is not None
-        campaign = self.campaign
+        campaign, began = self.campaign, time.perf_counter()
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
+        state = _state(campaign)
+        if not finished:
+            state["remembered"] = self.remembered() or campaign.remembered
         with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
                 self._id,
                 result,
-                _state(campaign),
+                state,
                 new=new,
                 seen=campaign.bugs.table.take_touched(),
                 shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
                 finished=finished,
             )
-        self._written = time.perf_counter()
+        ended = time.perf_counter()
+        self._due = ended + max(_CHECKPOINT_S, (ended - began) / _SHARE)
 
     def _accept(self, id: int, subject: Subject) -> None:
         """Keep the bugs in the files that go into the repository."""
@@ -227,6 +233,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
         "spent": campaign.spent,
+        "cost": campaign.plan.cost,
         "asked": dict(campaign.meter.asked),
         "raised": dict(campaign.meter.raised),
     }
@@ -256,6 +263,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if "known" in state:  # as it began: another seed may have found more since
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.spent = state.get("spent", 0)
+    campaign.plan.cost = state.get("cost")
+    campaign.remembered = state.get("remembered")
     campaign.meter.asked.update(state.get("asked", {}))
     campaign.meter.raised.update(state.get("raised", {}))
     campaign.go_on(state["next_case"], state["next_first"])

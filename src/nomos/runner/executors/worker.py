@@ -213,6 +213,8 @@ class Worker:
             engine.forget()
             self._begun = campaign
             self._inputs = checksum_of_inputs(engine.program.source)
+            if asked.remembered is not None:
+                engine.restore_answers(asked.remembered)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
@@ -225,6 +227,12 @@ class Worker:
         except CallsSpent:  # by the conditions of cases that were only listed
             judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
+
+    def export_answers(self, job: Job, campaign: tuple[int, int]) -> Any:
+        """Return what a campaign knows of answers; None where it has not begun."""
+        if self._begun != campaign:
+            return None
+        return self.prepare_job(job).engine.export_answers()
 
     def _judge_drawn(
         self, prepared: Prepared, stream: Stream, asked: Range, judged: list[Judged]
