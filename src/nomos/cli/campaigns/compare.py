@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nomos.api import ProjectJobs
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
+    from nomos.runner.driver import Run
     from nomos.runner.project.specs import LoadedSpec
 
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
@@ -43,7 +44,6 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     spec, 3 a model, its data or some cases failed. If several apply, the highest.
     """
     from nomos.report.console import RunConsole
-    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.stopping import Signals
 
@@ -66,9 +66,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             for _, run in api.drive_projects(projects, whole, **how, **more):
                 compared += _compare_models(run.results)
         _write_files(compared, options, output)
-        for root in group_by_project(found.specs) if not whole.stopped else ():
-            store = cli.keeping_store(root, options, console.print_warning)
-            mark_reported(store, whole.results)
+        api.mark_reported(projects, whole, **how)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
     sys.exit(_exit_status(whole, compared, output))
