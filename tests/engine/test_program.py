@@ -313,9 +313,9 @@ def test_which_functions_ask_a_batched_one_is_seen_in_their_code(
     assert asking == seen
     offered = offer_of(Deep).functions
     models = {name for name, function in offered.items() if function.k}
-    assert models == seen | {n for n in offered if program.batched(n)}
+    assert models == seen | {n for n in offered if program.find_batched(n)}
     assert offered["ask"].k == 1 and offered["plain"].k == offered["largest"].k == 0
-    assert program.batched("ask") and program.batched("plain") is None
+    assert program.find_batched("ask") and program.find_batched("plain") is None
     assert not {"_private", "none"} & program.functions.keys()
 
 

@@ -278,6 +278,7 @@ class Result:
     recorded: Recorded = field(default_factory=Recorded)
     calls: CallCounts = field(default_factory=CallCounts, compare=False)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    finished: str = field(default="", compare=False)  # when, as a store knows
     control: Result | None = None  # a spec in which only chance can differ
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
@@ -348,6 +349,7 @@ _NOT_IN_ALL = {
     "proof",
     "mode",
     "calls",
+    "finished",
 }
 
 
@@ -360,7 +362,7 @@ def to_data(result: Result) -> dict[str, Any]:
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
     data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
-    del data["live"]
+    del data["live"], data["finished"]
     counts = data.pop("counts")
     return {**subject, "properties": texts, **counts, **data}
 

@@ -200,14 +200,15 @@ class Store:
         A campaign that ended is taken before a later one that did not.
         """
         query = (
-            "SELECT id, result, finished IS NOT NULL AS ended FROM campaigns"
-            " WHERE result IS NOT NULL ORDER BY ended, id"
+            "SELECT id, result, finished FROM campaigns"
+            " WHERE result IS NOT NULL ORDER BY finished IS NOT NULL, id"
         )
         found: dict[tuple[str, str, str], tuple[int, Result]] = {}
         proved: dict[tuple[str, str, str], tuple[int, Result]] = {}
         with explain_failures(self.path):
             for row in self._connection.execute(query).fetchall():
                 result = from_data(parse_json(row["result"]))
+                result = replace(result, finished=row["finished"] or "")
                 subject = result.subject
                 key = subject.spec, subject.model, canonical_json(subject.settings)
                 (proved if result.search == "proof" else found)[key] = row["id"], result
