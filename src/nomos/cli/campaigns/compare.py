@@ -17,11 +17,11 @@ from nomos.cli.output import STDOUT, Output, own_stdout
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.api import ProjectJobs
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
     from nomos.runner.driver import Run
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.projects import ProjectJobs
 
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
@@ -45,13 +45,14 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     """
     from nomos.report.console import RunConsole
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import drive_projects, make_skipped_run, mark_reported
     from nomos.runner.stopping import Signals
 
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
     found = api.find_specs(specs)
     loaded = cli.load_specs(found.specs)
-    whole = api.make_skipped_run(found)
+    whole = make_skipped_run(found)
     compared: list[ModelComparison] = []
     piped = STDOUT in [options[name] for name in ("json", "html")]
     with Signals() as signals, own_stdout(piped) as output:
@@ -63,10 +64,10 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             how: dict[str, Any] = {"kept": cli.kept_by(options)}
             how["warn"] = console.print_warning
             more: dict[str, Any] = {"handlers": [console.handle], "signals": signals}
-            for _, run in api.drive_projects(projects, whole, **how, **more):
+            for _, run in drive_projects(projects, whole, **how, **more):
                 compared += _compare_models(run.results)
         _write_files(compared, options, output)
-        api.mark_reported(projects, whole, **how)
+        mark_reported(projects, whole, **how)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
     sys.exit(_exit_status(whole, compared, output))
@@ -99,9 +100,10 @@ def _plan_project(
     """Return the campaigns of one project, as its configuration says."""
     from nomos.runner.jobs import Job
     from nomos.runner.project.config import load_config
+    from nomos.runner.projects import ProjectJobs
 
     config, settings = load_config(root), cli.parse_settings(options["settings"])
-    return api.ProjectJobs(
+    return ProjectJobs(
         root,
         [
             Job(path, settings | {"model": model}, loaded[path])

@@ -25,13 +25,13 @@ from nomos.errors import DomainError, NomosError, exit_status
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.api import ProjectJobs
     from nomos.results.gate import Gate, Ruling
     from nomos.runner.driver import Run
     from nomos.runner.jobs import Job
     from nomos.runner.project.config import Config
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.projects import ProjectJobs
 
 _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
 
@@ -75,14 +75,14 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     was not judged (a model, its data or some cases failed, or answers did not come
     back), 130 interrupted, 143 terminated. If several apply, the highest.
     """
+    from nomos.runner.projects import make_skipped_run
+
     found = api.find_specs(specs, exclude=options["exclude"])
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))
     sys.exit(
-        _run_campaigns(
-            projects, api.make_skipped_run(found), options | {"specs": specs}
-        )
+        _run_campaigns(projects, make_skipped_run(found), options | {"specs": specs})
     )
 
 
@@ -90,13 +90,14 @@ def _load_projects(found: Discovery, options: dict[str, Any]) -> list[ProjectJob
     """Return the projects of specs, each with its own configuration and gate."""
     from nomos.runner.project.config import load_config
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import ProjectJobs
 
     control = options["control"]
     _refuse_contradictions(options)
     loaded = cli.load_specs([*found.specs, *([] if control is None else [control])])
     _check_ensures(options["fail_on"], loaded.values())
     return [
-        api.ProjectJobs(
+        ProjectJobs(
             root,
             _build_jobs(paths, loaded, root, config, options),
             range(first, first + options["seeds"]),
@@ -163,6 +164,7 @@ def _run_campaigns(
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
     from nomos.results.gate import missing, rulings
+    from nomos.runner.projects import drive_projects, mark_reported
     from nomos.runner.stopping import Signals
 
     piped, ruled, gone = is_piped(options), [], []
@@ -178,14 +180,14 @@ def _run_campaigns(
             how["warn"] = console.print_warning
             more = {name: options[name] for name in ("control", "verify")}
             more |= {"handlers": handlers, "signals": signals}
-            for project, run in api.drive_projects(projects, whole, **how, **more):
+            for project, run in drive_projects(projects, whole, **how, **more):
                 assert project.gate is not None
                 ruled += rulings(run.results, project.gate)
                 gone += missing(
                     run.results, project.gate, project.root, options["specs"]
                 )
         write_reports(whole, ruled, relative_failures(whole), options, output)
-        api.mark_reported(projects, whole, **how)
+        mark_reported(projects, whole, **how)
         console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]
