@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,16 +98,8 @@ def run_specs(  # noqa: PLR0913 - keywords
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """
-    from nomos.runner.jobs import Job
+    from nomos.runner import projects
     from nomos.runner.project.discovery import group_by_project
-    from nomos.runner.project.params import each_setting
-    from nomos.runner.projects import (
-        ProjectJobs,
-        drive_projects,
-        make_skipped_run,
-        mark_reported,
-        warn_user,
-    )
 
     how = campaign_options(**options)
     if how.resume and store is False:
@@ -119,28 +112,20 @@ def run_specs(  # noqa: PLR0913 - keywords
     }
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
-    projects = [
-        ProjectJobs(
-            root,
-            [
-                Job(path, {**given, **chosen}, loaded[path])
-                for path in paths
-                for given in each_setting(loaded[path].checked.spec, taken["settings"])
-                for chosen in ([{"model": str(m)} for m in taken["models"]] or [{}])
-            ],
-            taken["seeds"],
-            how,
-        )
+    jobs = partial(projects.list_jobs, loaded, taken["settings"], taken["models"])
+    planned = [
+        projects.ProjectJobs(root, jobs(paths), taken["seeds"], how)
         for root, paths in group_by_project(found.specs).items()
     ]
-    whole = make_skipped_run(found)
+    whole = projects.make_skipped_run(found)
     more = {name: taken[name] for name in ("handlers", "verify")}
     more["control"] = None if control is None else Path(control)
-    for _ in drive_projects(projects, whole, kept=store, warn=warn_user, **more):
+    kept: dict[str, Any] = {"kept": store, "warn": projects.warn_user}
+    for _ in projects.drive_projects(planned, whole, **kept, **more):
         pass
     if whole.stopped:  # what was found is in the store, and `resume` goes on
         raise KeyboardInterrupt
-    mark_reported(projects, whole, kept=store, warn=warn_user)
+    projects.mark_reported(planned, whole, **kept)
     return make_displayable(whole)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from nomos.runner.events import Handler
 from nomos.runner.jobs import Failure, Job
 from nomos.runner.options import Options
 from nomos.runner.project.discovery import Discovery
-from nomos.runner.project.specs import load_spec
+from nomos.runner.project.params import each_setting
+from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.runner.stopping import Signals
 from nomos.store.store import FOLDER, Store
 from nomos.terminal import printable
@@ -34,6 +35,21 @@ class ProjectJobs:
     seeds: Sequence[int]
     how: Options
     gate: Gate | None = None
+
+
+def list_jobs(
+    loaded: Mapping[Path, LoadedSpec],
+    settings: Mapping[str, str],
+    models: Sequence[str | Path],
+    paths: Sequence[Path],
+) -> list[Job]:
+    """Return a job for each spec, each setting of it and each model."""
+    return [
+        Job(path, {**given, **chosen}, loaded[path])
+        for path in paths
+        for given in each_setting(loaded[path].checked.spec, settings)
+        for chosen in ([{"model": str(m)} for m in models] or [{}])
+    ]
 
 
 def drive_projects(
