@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -286,13 +286,3 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         if row.is_bug:
             campaign.bugs.keep(place, row.bug)
-
-
-def mark_reported(store: Store | None, results: Iterable[Result]) -> None:
-    """Note in a store, and close it, that the reports of campaigns are written.
-
-    A store that cannot be written has warned before; then a resume runs them again.
-    """
-    if store is not None:
-        with suppress(StoreError), store:
-            store.mark_reported(results)
