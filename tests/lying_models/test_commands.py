@@ -67,7 +67,11 @@ def test_commands_with_a_lying_model(world: World, name: str) -> None:
     if fault.statuses == {3} and fault.alone is None:
         assert statuses["compare"] == 3
         # Else the bug's own case is answered well, or its spec asks for something else.
-        if WRONG not in fault.code and "asked %" not in fault.code and not fault.ensures:
+        if (
+            WRONG not in fault.code
+            and "asked %" not in fault.code
+            and not fault.ensures
+        ):
             assert statuses["replay"] in (1, 3)
 
 
