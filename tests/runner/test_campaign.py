@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.errors import Stop
 from nomos.results.result import Bug, Counts, Ensures, Subject
@@ -321,7 +321,9 @@ def test_an_exception_that_does_not_come_again_is_shown(
 ) -> None:
     once = {"fault": "raise once", "at": "23"}
     options: dict[str, Any] = {"search": "random", "cases": 400}
-    result, _ = run(steps, settings=once, batch=batch, mode=mode, recheck=False, **options)
+    result, _ = run(
+        steps, settings=once, batch=batch, mode=mode, recheck=False, **options
+    )
     assert result.problem.startswith("the model raised ValueError: invalid literal")
     assert "1 calls raised so" in result.problem
     assert result.crashes[-1].seen == 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.domain.meter import CallsSpent, Lease, Meter, asking, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, asking, under_lease
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
 from nomos.store.store import Store
@@ -150,7 +150,7 @@ def test_calls_of_killed_runs_count_though_no_checkpoint_has_them(
 
 
 def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:
-    with under_lease(Lease(10)) as lease, asking(4):
+    with under_lease(Lease(Grant(10))) as lease, asking(4):
         with asking(3):
             pass
         with asking(3):

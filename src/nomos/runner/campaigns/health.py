@@ -77,7 +77,9 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     new = [Crash(-1, (), e, e, seen=n) for e, n in raised.items() if e not in known]
     crashes = [*result.crashes, *new][:MOST_CRASH_KINDS]
     counts = replace(result.counts, crashed=result.counts.crashed + times)
-    said = f"the model raised {next(iter(raised))}, and answered when it was asked again"
+    said = (
+        f"the model raised {next(iter(raised))}, and answered when it was asked again"
+    )
     kept = [said, f"{times} calls raised so", *_other_problems(result)]
     if result.counts.crashed:
         kept.insert(2, f"{result.counts.crashed} cases crashed")
