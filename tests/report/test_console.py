@@ -104,7 +104,7 @@ def test_lines_of_a_narrow_terminal_end_between_words(bug, result):
     assert max(map(len, text.splitlines())) <= 40
     whole = {word for line in text.splitlines() for word in line.split()}
     told = (
-        f"{words} {one.failed} a used car, from a friend violations did not come back"
+        f"{words} {one.failed} a used car, from a friend violations did not fail again"
     )
     assert set(told.split()) <= whole
 

@@ -49,7 +49,7 @@ def test_a_frame_has_a_row_for_each_bug(bug, result):
         result(bug(0), bug(1, confirmed="batch", inputs={}, outputs={}))
     ).to_frame()
     assert list(frame["id"]) == [bug(0).id, bug(1).id]
-    assert list(frame["confirmed"]) == ["alone", "batch"]
+    assert list(frame["confirmed"]) == ["isolation", "batch"]
     assert frame.loc[0, "x2.income"] == 64 and frame.loc[0, "d1"] == 1
     assert frame["x2.income"].isna().tolist() == [False, True]
 

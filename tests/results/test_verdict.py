@@ -27,7 +27,7 @@ from nomos.results.verdict import (
 )
 
 DEPENDS = (
-    " violations did not come back when run again:"
+    " violations did not fail again:"
     " the model's answers depend on the other cases of a batch, or on chance, as those"
     " of a network with dropout that is not in eval mode, or of games that share one"
     " simulator"
@@ -64,7 +64,7 @@ MOVED = (
             "",
             "violated",
         ),
-        (  # nothing was run alone and came back: that is no bug yet
+        (  # nothing was re-run in isolation and failed again: that is no bug yet
             Counts(tests=9, passed=8, violations=1, repeated=1),
             "",
             "",
@@ -132,16 +132,21 @@ def test_how_bugs_were_confirmed_is_said_where_not_all_ran_alone() -> None:
     said = confirmation_text(
         Counts(unique_bugs=109, confirmed=9, repeated=100, run_alone=10, unstable=3)
     )
+    fine = Counts(unique_bugs=93, confirmed=38, repeated=55, run_alone=38)
+    assert confirmation_text(fine) == (
+        "We re-ran 38 of 93 bugs in isolation; all 38 failed again."
+        " 55 more failed again in a batch"
+    )
     assert said == (
-        "109 bugs: of 10 run alone 9 came back (55.5 % to 99.7 % at 95 %); 100 more"
-        " came back in a batch of other cases; 3 violations did not come back"
+        "We re-ran 10 violations in isolation; 9 failed again. 100 more failed again in a"
+        " batch. 3 violations did not fail again"
     )
 
 
 def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() -> None:
     counts = Counts(tests=9, passed=9)
     problem = problem_of(counts, "", hidden=2)
-    assert problem.startswith("2 recorded bugs broke the property again")
+    assert problem.startswith("2 recorded bugs failed again in isolation")
     given = {"problem": problem, "is_complete": True}
     assert verdict_of(counts, **given, recorded=2) == "violated"
     assert verdict_of(counts, problem="", is_complete=True) == "holds"
@@ -149,7 +154,7 @@ def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() ->
 
 def test_what_did_not_come_back_is_told_without_batches_too() -> None:
     counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
-    assert "1 violation did not come back" in confirmation_text(counts)
+    assert "1 violation did not fail again" in confirmation_text(counts)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) ->
 
 def test_bugs_of_a_lower_precision_alone_are_told() -> None:
     counts = Counts(tests=50, passed=40, run_alone=10, unstable=10, rounded=10)
-    assert "10 of 10 run alone are none at float32" in problem_of(counts, "")
+    assert "10 of 10 re-run in isolation hold at float32" in problem_of(counts, "")
     assert "10 of those run alone only at a lower precision" in confirmation_text(
         counts
     )
@@ -193,14 +198,16 @@ def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))
 BROKEN = Proof("violated", cases=8, violating=(2, 2))
-OPEN = Proof("open", cases=8, violating=(0, 3), settled=5, reason="it is too large")
+OPEN = Proof(
+    "undecided", cases=8, violating=(0, 3), decided=5, reason="it is too large"
+)
 
 
 @pytest.mark.parametrize(
     ("verdict", "counts", "problem", "proof", "expected"),
     [
         ("failed", {}, "", SCHEMA, ("holds", "schema")),
-        ("failed", {}, "", OPEN, ("open", "schema")),
+        ("failed", {}, "", OPEN, ("undecided", "schema")),
         ("failed", {}, "no model", SCHEMA, ("failed", "sample")),
         ("failed", {}, "no model", BROKEN, ("violated", "schema")),
         ("none-found", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
@@ -248,11 +255,11 @@ ROWS = tuple(
         ),
         (
             OPEN,
-            "not proved: it is too large; 62.5 % of 8 cases of the schema settled",
+            "not proved: it is too large; 62.5 % of 8 cases of the schema decided",
         ),
         (
-            replace(OPEN, settled=None),
-            "not proved: it is too large; 0 % of 8 cases of the schema settled",
+            replace(OPEN, decided=None),
+            "not proved: it is too large; 0 % of 8 cases of the schema decided",
         ),
         (replace(OPEN, violating=None), "not proved: it is too large"),
         (replace(SCHEMA, cases=None), "proved for all cases of the schema"),

@@ -43,7 +43,7 @@ def alone(path: Path, **options: object) -> list[int]:
     """Return the numbers of the cases that were run alone."""
     result, _ = run(path, **options)
     assert result.counts.run_alone == result.counts.confirmed
-    return [bug.case for bug in result.bugs if bug.confirmed == "alone"]
+    return [bug.case for bug in result.bugs if bug.confirmed == "isolation"]
 
 
 def test_the_first_third_and_a_sample_of_the_others_run_alone(many: Path) -> None:
@@ -80,9 +80,9 @@ def test_confirm_all_runs_each_alone_and_gives_all_their_values(many: Path) -> N
 def test_bugs_from_a_batch_have_no_values_and_are_not_told(many: Path) -> None:
     result, events = run(many, search="exhaustive", confirm=3)
     told = [event.bug.case for event in events if isinstance(event, BugFound)]
-    assert told == [bug.case for bug in result.bugs if bug.confirmed == "alone"]
+    assert told == [bug.case for bug in result.bugs if bug.confirmed == "isolation"]
     for bug in result.bugs:
-        assert bool(bug.inputs) == bool(bug.outputs) == (bug.confirmed == "alone")
+        assert bool(bug.inputs) == bool(bug.outputs) == (bug.confirmed == "isolation")
 
 
 def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> None:
@@ -177,7 +177,7 @@ def test_more_violations_than_can_be_told_apart_are_counted_all(
     assert sample.counts.violations == 2000
     assert sample.counts.unique_bugs == 50  # the others may be duplicates
     assert sample.next_bug is None
-    assert sample.gaps is None
+    assert sample.margins is None
 
 
 def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:

@@ -103,7 +103,11 @@ def test_a_store_of_0_1_is_brought_up_to_date(tmp_path: Path) -> None:
         found = store.bug("aaaa").bug
         assert (found.choices, found.case, found.seen) == ((1, 2), 6, 2)
         assert (found.inputs, found.outputs) == ({"x": 1}, {"d": 2})
-        assert (found.confirmed, found.is_new, found.failures) == ("alone", True, (0,))
+        assert (found.confirmed, found.is_new, found.failures) == (
+            "isolation",
+            True,
+            (0,),
+        )
         assert store.newest() == []  # 0.1 kept no result that could be shown
         subject = Subject("specs/a.nom", "a", model="m")
         assert store.find_unfinished(subject, 43, 5000, "random") is None

@@ -86,7 +86,9 @@ class Engine:
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
-        self._repeated = Remembered()  # violations: whether they came back in a batch
+        self._repeated = (
+            Remembered()
+        )  # violations: whether they failed again in a batch
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
@@ -255,7 +257,7 @@ class Engine:
         return whole
 
     def _repeat(self, violations: Violations) -> Array:
-        """Run violations again together, with nothing remembered; tell which came back."""
+        """Run violations again together, with nothing remembered; return which failed again."""
         if not self.answers.size:  # each comes once
             return self._violates_again(violations, np.arange(len(violations)))
         keys = keys_of(violations.choices, violations.lengths)

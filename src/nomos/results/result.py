@@ -17,9 +17,9 @@ from nomos.results.statistics import Estimate, Interval
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
-Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
+Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
-Settled = Literal["holds", "violated", "open"]
+Decision = Literal["holds", "violated", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Subject:
 class Counts:
     """The counts of a campaign, by the names that every result has.
 
-    Of the unique bugs, `confirmed` came back when run alone and `repeated` in a batch
+    Of the unique bugs, `confirmed` failed again in isolation and `repeated` in a batch
     of other cases. `run_alone` is how many different violations were run alone.
     """
 
@@ -111,7 +111,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A violation that came back when it was run again, once for all its duplicates.
+    """A violation that failed again when it was re-run, once for all its duplicates.
 
     `confirmed` says how it was run again. Only a bug that was run alone has its values:
     `inputs` (inputs and vars) and `outputs` are described as plain data. Where a search
@@ -124,9 +124,9 @@ class Bug:
     choices: tuple[int, ...]
     failed: str  # the text of the first `ensures` that does not hold
     failures: tuple[int, ...] = ()  # the numbers of all that do not hold
-    gap: float | None = None  # by how much the first one is missed
+    margin: float | None = None  # by how much the first one is missed
     seen: int = 1
-    confirmed: Literal["alone", "batch"] = "alone"
+    confirmed: Literal["isolation", "batch"] = "isolation"
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class Certificate:
     """What was proved around one input; without a case, nothing."""
 
     row: int
-    verdict: Settled
+    verdict: Decision
     cases: int | None
 
 
@@ -170,17 +170,17 @@ class Proof:
     Attributes:
         text: The part of the schema, or the distances around the inputs.
         violating: The least and the greatest number of cases that break the property.
-        settled: How many cases are known to break it, or not to.
+        decided: How many cases are known to break it, or not to.
         witness: A case that breaks it, run alone on the real model.
-        reason: Why it is open.
+        reason: Why it is undecided.
     """
 
-    verdict: Settled
+    verdict: Decision
     scope: Scope = "schema"
     text: str = ""
     cases: int | None = None
     violating: tuple[int, int] | None = None
-    settled: int | None = None
+    decided: int | None = None
     witness: Bug | None = None
     nearest: Mapping[str, Nearest] = field(default_factory=dict)  # of its inputs
     reason: str = ""
@@ -222,7 +222,7 @@ class EnsuresCounts(Ensures):
     violations: int
     unique_bugs: int
     rate: Interval | None = None
-    is_idle: bool = False
+    is_vacuous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that broke the property again, alone
+    still: int = 0  # that failed again in isolation, alone
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -271,7 +271,7 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
-    gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
+    margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
@@ -344,7 +344,7 @@ def to_data(result: Result) -> dict[str, Any]:
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
-    data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
+    data["margins"] = None if result.margins is None else sorted(result.margins.items())
     del data["live"]
     counts = data.pop("counts")
     return {**subject, "properties": texts, **counts, **data}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
 from nomos.results.result import Counts, Proof, Result, Verdict
-from nomos.results.statistics import clopper_pearson, describe_rate
+from nomos.results.statistics import describe_rate
 
 EVERY_CASE = "every case was tried"
 MOVING = (
@@ -15,7 +15,9 @@ MOVING = (
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one simulator"
 )
-LOUD = 0.05  # share of violations that do not come back from which on it is the model's
+LOUD = (
+    0.05  # share of violations that are not reproduced from which on it is the model's
+)
 
 
 def problem_of(
@@ -34,8 +36,8 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_count_words_of(hidden, 'recorded bug')} broke the property again when run"
-            " alone, though no case did in a batch: the model's answers depend on it"
+            f"{_count_words_of(hidden, 'recorded bug')} failed again in isolation,"
+            " though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
         found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
@@ -46,9 +48,9 @@ def problem_of(
         )
     if is_unstable(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_count_words_of(counts.unstable, 'violation')} did not come back when run again:"
+            f"{_count_words_of(counts.unstable, 'violation')} did not fail again:"
             + (
-                f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
+                f" {counts.rounded} of {counts.run_alone} re-run in isolation hold at float32"
                 if counts.rounded
                 else MOVING
             )
@@ -59,10 +61,10 @@ def problem_of(
 
 
 def flaky_text(check: Flakiness, example: str) -> str:
-    """Say that cases came to something else when they were run again."""
+    """Say that cases had another outcome when they were re-run."""
     return (
-        f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
-        f" came to something else ({example}):{MOVING}"
+        f"{check.flaky} of {check.cases} cases are flaky: re-run {_where(check)}, they"
+        f" had another outcome ({example}):{MOVING}"
     )
 
 
@@ -77,11 +79,11 @@ def flakiness_text(check: Flakiness) -> str:
         share = f"{check.flaky} of all {check.cases}"
     else:
         share = describe_rate(check.flaky, check.cases)
-    return f"flaky cases: {share} (run again {_where(check)})"
+    return f"flaky cases: {share} (re-run {_where(check)})"
 
 
 def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
-    """Tell whether more cases than the accepted share did not come back when run again."""
+    """Tell whether more cases than the accepted share were not reproduced."""
     return counts.unstable > accepted * (counts.judged + counts.unstable)
 
 
@@ -90,7 +92,7 @@ def _count_words_of(number: int, noun: str) -> str:
 
 
 def _is_loud(counts: Counts) -> bool:
-    """Tell whether so many violations did not come back that no clean verdict is left."""
+    """Tell whether so many violations were not reproduced that no clean verdict is left."""
     share = counts.unstable / (counts.unstable + counts.violations)
     return not counts.confirmed or share > LOUD
 
@@ -105,7 +107,7 @@ def verdict_of(
     """Return the verdict: a violation needs one bug that was seen when run alone.
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
-    that did not come back are `accepted`, none was found; that it holds is not said.
+    that were not reproduced are `accepted`, none was found; that it holds is not said.
     """
     if counts.confirmed or recorded:
         return "violated"
@@ -141,16 +143,16 @@ def proof_text(proof: Proof) -> str:
         counts = ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said))
         return f"{counts}, of {len(said)} rows ({where})"
     if not proof.cases or proof.violating is None:
-        if proof.verdict == "open":
+        if proof.verdict == "undecided":
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
     total = f"of {proof.cases} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
-    if proof.verdict == "open":
-        settled = 100 * (proof.settled or 0) / proof.cases
-        return f"not proved: {proof.reason}; {settled:.3g} % {total} settled"
+    if proof.verdict == "undecided":
+        decided = 100 * (proof.decided or 0) / proof.cases
+        return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
         return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
     return f"at least {low} and at most {high} {total}"
@@ -189,18 +191,18 @@ def _trials_text(results: Sequence[Result]) -> str:
 
 
 def confirmation_text(counts: Counts) -> str:
-    """Say how the bugs were confirmed, where not all of them were run alone."""
-    if not counts.run_alone or not (counts.repeated or counts.unstable):
+    """Say how the bugs were confirmed, where not all of them were re-run in isolation."""
+    run, again = counts.run_alone, counts.confirmed
+    if not run or not (counts.repeated or counts.unstable):
         return ""
-    share = clopper_pearson(counts.confirmed, counts.run_alone)
-    said = (
-        f"{_count_words_of(counts.unique_bugs, 'bug')}: of {counts.run_alone} run alone"
-        f" {counts.confirmed} came back ({100 * share.low:.3g} % to"
-        f" {100 * share.high:.3g} % at 95 %); {counts.repeated} more came back in a"
-        " batch of other cases"
-    )
+    of = f" of {_count_words_of(counts.unique_bugs, 'bug')}" if run == again else ""
+    noun = "" if of else " violation" if run == 1 else " violations"
+    said = f"We re-ran {run}{noun}{of} in isolation; "
+    said += f"{'all ' if of and run > 1 else ''}{again or 'none'} failed again"
+    if counts.repeated:
+        said += f". {counts.repeated} more failed again in a batch"
     if counts.unstable:
-        said += f"; {_count_words_of(counts.unstable, 'violation')} did not come back"
+        said += f". {_count_words_of(counts.unstable, 'violation')} did not fail again"
     if counts.rounded:
-        said += f", {counts.rounded} of those run alone only at a lower precision"
+        said += f". {counts.rounded} of them failed only at a lower precision"
     return said

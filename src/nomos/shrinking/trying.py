@@ -27,7 +27,9 @@ _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
-_MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
+_MOST_ALONE = (
+    3  # cases of a batch that are run alone, where the first do not fail again
+)
 
 
 class DrawnRange(NamedTuple):

@@ -47,7 +47,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX bugs_by_id ON bugs (id, campaign)
     """,
     # 0.2: a campaign keeps its whole result and all that resuming needs, and so do the
-    # violations that did not come back (`how` is runner.violations.How).
+    # violations that were not reproduced (`how` is runner.violations.How).
     """
     ALTER TABLE campaigns ADD COLUMN result TEXT;
     ALTER TABLE campaigns ADD COLUMN state TEXT;
@@ -76,6 +76,22 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE campaigns SET reported = finished
     """,
     "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
+    # 0.3 has the field's names. A shrunk case or a result that holds "gap" twice has a
+    # feature of that name, which is not to be renamed: it is dropped.
+    """
+    ALTER TABLE bugs RENAME COLUMN gap TO margin;
+    UPDATE bugs SET shrunk = CASE
+        WHEN length(shrunk) - length(replace(shrunk, '"gap":', '')) = 6
+        THEN replace(shrunk, '"gap":', '"margin":') END;
+    UPDATE campaigns SET result = CASE
+        WHEN length(result) - length(replace(result, '"gap":', '')) <= 6
+        THEN replace(replace(replace(replace(replace(replace(replace(result,
+            '"gap":', '"margin":'), '"gaps":', '"margins":'), '"settled":', '"decided":'),
+            '"is_idle":', '"is_vacuous":'), '"most_real":', '"nearest":'),
+            '"verdict": "open"', '"verdict": "undecided"'),
+            '"confirmed": "alone"', '"confirmed": "isolation"') END;
+    UPDATE campaigns SET verdict = 'undecided' WHERE verdict = 'open'
+    """,
 )
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"
