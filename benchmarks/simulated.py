@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About
@@ -47,7 +47,8 @@ class SimulatedPool(WorkerPool):
         for _ in range(min(_AT_ONCE, len(self._todo))):
             place = int(self._rng.integers(len(self._todo)))
             self._todo[place], self._todo[-1] = self._todo[-1], self._todo[place]
-            answers.append(self._answer(*self._todo.pop()))
+            ticket, (_, _, method, *arguments) = self._todo.pop()
+            answers.append(self._answer(ticket, method, arguments))
         self.seconds += time.process_time() - began
         return answers
 
@@ -57,7 +58,9 @@ class SimulatedPool(WorkerPool):
                 subject = Subject("simulated.nom", "simulated", ensures=(ENSURES,))
                 return Answer(ticket, About(subject, "vectorized", 1, INPUTS, {}))
             case "confirm":
-                alone = RunAlone(Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1})
+                alone = IsolatedRerun(
+                    Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1}
+                )
                 return Answer(ticket, [alone for _ in arguments[1]])
             case _:
                 return self._judged(ticket, arguments[2])

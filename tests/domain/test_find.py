@@ -1,13 +1,15 @@
 """How `import name;` finds its file, and how a domain is loaded and built."""
 
 import sys
+from importlib import metadata
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Literal
 
 import pytest
 
-from nomos import Domain, DomainError
+from nomos import Domain, DomainError, NomosError
+from nomos.domain import failure
 from nomos.domain.find import build, find_file, find_root, load_imports
 
 
@@ -189,18 +191,18 @@ def test_settings_have_the_types_that_the_constructor_asks_for(
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("people", "many", "`people` takes int, but 'many' was given"),
-        ("strict", "perhaps", "`strict` takes bool, but 'perhaps' was given"),
-        ("limit", "x", r"`limit` takes int \| None, but 'x' was given"),
-        ("kind", "huge", "`kind` takes .*small.*large.*, but 'huge' was given"),
-        ("names", "a", "`names` takes .*, but 'a' was given"),
+        ("people", "many", "`people` takes int, not 'many'"),
+        ("strict", "perhaps", "`strict` takes bool, not 'perhaps'"),
+        ("limit", "x", r"`limit` takes int \| None, not 'x'"),
+        ("kind", "huge", "`kind` takes .*small.*large.*, not 'huge'"),
+        ("names", "a", "`names` takes .*, not 'a'"),
         ("modell", "x", "Settings has no setting `modell`; its settings are: model"),
     ],
 )
 def test_a_setting_that_does_not_fit_is_an_error(
     name: str, text: str, words: str
 ) -> None:
-    with pytest.raises(DomainError, match=words):
+    with pytest.raises(NomosError, match=words):
         build(Settings, {name: text})
 
 
@@ -238,13 +240,35 @@ def test_a_domain_that_cannot_be_set_up_says_why() -> None:
         build(Failing, {"why": "own"})
 
 
+class Declaring(Domain):
+    def predict(self, record: int) -> int:
+        return record
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ((0, 1), r"`classes` says what each function may answer, as in .* is \(0, 1\)"),
+        (range(2), r"it is range\(0, 2\)"),
+        ({"predcit": (0, 1)}, "names `predcit`, .*; did you mean `predict`"),
+    ],
+)
+def test_classes_that_no_answer_is_compared_with_are_refused(
+    classes: Any, said: str
+) -> None:
+    named = type("Named", (Declaring,), {"classes": {"predict": (0, 1)}})
+    assert isinstance(build(named, {}), Declaring)
+    with pytest.raises(DomainError, match=said):
+        build(type("Wrong", (Declaring,), {"classes": classes}), {})
+
+
 class Plain(Domain):
     pass
 
 
 def test_a_domain_without_settings_says_so() -> None:
     assert isinstance(build(Plain, {}), Plain)
-    with pytest.raises(DomainError, match=r"has no setting `model`; .* are: none"):
+    with pytest.raises(NomosError, match=r"has no setting `model`; .* are: none"):
         build(Plain, {"model": "x"})
 
 
@@ -257,9 +281,9 @@ class Needing(Domain):
 
 def test_settings_that_a_domain_needs_are_named() -> None:
     words = "^Needing needs a setting: --model MODEL --set people=…$"
-    with pytest.raises(DomainError, match=words):
+    with pytest.raises(NomosError, match=words):
         build(Needing, {})
-    with pytest.raises(DomainError, match=r"^Needing needs a setting: --set people=…$"):
+    with pytest.raises(NomosError, match=r"^Needing needs a setting: --set people=…$"):
         build(Needing, {"model": "m"})
 
 
@@ -275,6 +299,8 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(
 ) -> None:
     for name in [n for n in sys.modules if n.partition(".")[0] == "skops"]:
         monkeypatch.delitem(sys.modules, name)
+    requirements = metadata.requires("nomos-ml")
+    monkeypatch.setattr(failure.metadata, "requires", lambda _: requirements)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p])
     start = "ModuleNotFoundError: No module named"
     known = missing(tmp_path, "import skops.io")

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 from tests.lying_models.conftest import World
-from tests.lying_models.worlds import Fault, write_domain
+from tests.lying_models.worlds import Fault, nomos, write_domain
 
 SLOW = "time.sleep(0.0005 * len(numbers))\n"
 HOLES = "return np.where(numbers % 17 == 3, -1, right)"
@@ -27,7 +29,7 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
         SLOW + "if 36 in numbers: raise ValueError('no')\n" + HOLES,
         ["--search", "random", "--budget", "2000", "--max-crashes", "9999"],
     ),
-    "unstable": (
+    "flaky": (
         SLOW + "if len(numbers) > 1: right = np.where(numbers > 30, -9, right)\n"
         "return right",
         ["--search", "random", "--budget", "2000", "--confirm", "all"],
@@ -98,7 +100,16 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
 
 
 def test_killed_once(world: World) -> None:
-    kill_and_resume(world, "unstable", [0.5])
+    kill_and_resume(world, "flaky", [0.5])
+
+
+def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) -> None:
+    models = ("--model", "old", "--model", "new")
+    done = nomos("compare", "specs", *models, folder=world.folder)
+    assert done.status == 0, done
+    with closing(sqlite3.connect(world.folder / ".nomos" / "nomos.db")) as database:
+        query = "SELECT count(*) FROM campaigns WHERE reported IS NULL"
+        assert database.execute(query).fetchone() == (0,)
 
 
 @pytest.mark.slow

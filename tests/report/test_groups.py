@@ -74,7 +74,7 @@ RESULT = Result(
 )
 WORDS = (
     "age <= 25: 80 % of such cases violate it (44 % to 97 %, 95 %);"
-    " 50 % of these violations; 10 % overall"
+    " 50 % of these violations; 10 % of all held-out cases"
 )
 
 
@@ -106,7 +106,7 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
 def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None:
     said = "\n".join(str(part) for part in summary_parts([RESULT]))
     assert f"income: 2 of 2 bugs: d1 = 1, d2 = 0\n  {WORDS}" in said
-    assert "took 140 model calls more (30 cases tried)" in said
+    assert "took 140 more model calls (30 cases tried)" in said
     found = clearest_bug([RESULT])
     assert found is not None
     assert found[1].id == "bbbbbbbbbb"

@@ -45,7 +45,7 @@ def test_console_notebook_and_page_show_the_same_clearest_bug(bug, result):
 
 def test_a_red_test_says_how_often_which_bug_and_how_to_replay_it(bug, result):
     text = failure_text(result(bug(), crashed=2))
-    assert text.startswith("1 of 300: 0.33 % (")
+    assert text.startswith("1 of 298: 0.34 % (")
     assert "2 cases crashed" in text
     assert "* income  60   64" in text
     assert f"nomos replay {bug().id}" in text
@@ -86,4 +86,6 @@ def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):
     parts = [
         part.plain for part in summary_parts([result(bug()), result(model="m")], 40)
     ]
-    assert parts[0].startswith("income on -\n  violated, 2-safety, 1 unique bugs\n")
+    assert parts[0].startswith(
+        "income on -\n  violated, 2-safety, 1 unique bug; 1 of 300"
+    )

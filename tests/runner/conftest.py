@@ -74,6 +74,8 @@ class Steps(Domain):
         right = np.where(numbers % 17 == 3, -1, numbers // 10)
         if self.fault == "crowd" and len(numbers) > 1:  # wrong unless asked alone
             right = np.where(numbers % 7 == 1, -2, right)
+        if self.fault == "batch":  # another answer beside other numbers
+            right = np.where((numbers * 31 + numbers.sum()) % 9 == 3, -2, right)
         return right
 '''
 STEPS = """\

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nomos
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.explained.sample import Sample, choose_rows
@@ -43,7 +43,7 @@ def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) ->
     young = result.analysis.groups[0]
     assert young.region is not None
     assert "age <= " in young.region.text
-    assert result.analysis.grouped == result.counts.run_alone
+    assert result.analysis.grouped == result.counts.isolated_reruns
     assert 0 < result.analysis.sampled <= result.counts.judged
     shrunk = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
     assert shrunk
@@ -66,7 +66,8 @@ def test_what_is_said_does_not_depend_on_batch_or_way(search: str) -> None:
 
 def test_nothing_is_explained_where_nobody_wants_it() -> None:
     result = run(groups=False, shrink=False)
-    assert result.analysis is None
+    assert result.analysis is not None  # the flakiness check is made all the same
+    assert result.analysis.groups == () and result.analysis.tried == 0
     assert all(bug.shrunk is None for bug in result.bugs)
     shrunk = run(groups=False)
     assert shrunk.analysis is not None

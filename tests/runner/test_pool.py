@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nomos.engine.alone import Verdict
-from nomos.runner.executors.pool import InlinePool, WorkerCrash, WorkerPool
-from nomos.runner.executors.processes import ProcessPool, _in_words, _memory_mb
+from nomos.domain.meter import Grant
+from nomos.engine.interpreter import Verdict
+from nomos.runner.executors.crew import Crew, Died, InlineCrew
+from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
@@ -27,8 +28,8 @@ POOLS: dict[str, Callable[[Path], WorkerPool]] = {
 }
 
 
-def ask(pool: WorkerPool, spec: Path) -> int:
-    return pool.submit(None, "set-up", "about", Job(spec), False)
+def ask(crew: Crew, spec: Path) -> int:
+    return crew.submit(Grant(), "about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -146,12 +147,12 @@ def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
     assert _memory_mb(2**30) == 0
 
 
-def test_a_death_is_the_verdict_on_one_case_that_is_no_test() -> None:
-    judged = WorkerCrash("it died").find_verdict()
+def test_a_death_is_the_verdict_on_one_case_that_is_a_test() -> None:
+    judged = Died("it died").find_verdict()
     columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
     assert [column.tolist() for column in columns] == [
         [Verdict.CRASHED],
-        [False],
+        [True],
         [0],
         [-1],
     ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nomos.domain.meter import Grant
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.executors.processes import ProcessPool
@@ -220,8 +221,8 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.rmdir()
     pool = ProcessPool(Setting(tmp_path), Options(isolate=True))
     try:
-        pool.submit(None, "set-up", "about", Job(steps), False)
-        (answer,) = pool.wait()
+        crew.submit(Grant(), "about", Job(steps), False)
+        (answer,) = crew.wait()
         assert answer.value.subject.property == "steps"
     finally:
         pool.close()
@@ -231,8 +232,8 @@ def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
     pool = ProcessPool(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = pool.submit(None, "set-up", "about", Job(steps), False)
-            (answer,) = pool.wait()
+            ticket = crew.submit(Grant(), "about", Job(steps), False)
+            (answer,) = crew.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"
             os.kill(pool._pool[0].process.pid, signal.SIGKILL)

@@ -54,16 +54,19 @@ def test_around_a_case_are_all_others() -> None:
     assert not before.one_by_one and not behind.one_by_one
 
 
-def test_a_plan_grows_while_chunks_are_fast_and_shrinks_when_they_are_slow() -> None:
+def test_a_plan_follows_what_a_case_costs_and_not_how_busy_the_machine_is() -> None:
     plan = Plan(total=None, batch=None)
     first = plan.next(1e9, 1.0)
-    plan.took(0.001, first.count)
+    assert first is not None
+    plan.took(0.0064, first.count)  # 0.1 ms a case: so many are over in half a second
     second = plan.next(1e9, 1.0)
-    assert second.first == first.count < second.count
-    plan.took(2.0, second.count)
-    assert plan.next(1e9, 1.0).count < second.count
-    for _ in range(9):
-        plan.took(0.001, LARGEST)
+    assert second is not None
+    assert (second.first, second.count) == (first.count, 4096)
+    plan.took(1.0, second.count)  # the machine is busy
+    assert plan.next(1e9, 1.0).count == 4096
+    plan.took(9.0, second.count)  # the model has become slow
+    assert plan.next(1e9, 1.0).count == 64
+    plan.took(0.001, LARGEST)
     assert plan.next(1e9, 1.0).count == LARGEST
     assert plan.next(7, 1.0).count == 7
 
@@ -100,7 +103,7 @@ def test_a_part_of_a_range_is_the_same_however_its_cases_are_listed(
 ) -> None:
     every = np.arange(8)[:, None]
     chunks = [every[:3], every[3:4], every[4:]]
-    engine = SimpleNamespace(listed=lambda first, count: iter(chunks))
+    engine = SimpleNamespace(list_cases=lambda first, count: iter(chunks))
     asked = Range(0, 1, True, start, stop)
     parts = _cases(SimpleNamespace(engine=engine), Stream(0, "a"), asked)  # type: ignore[arg-type]
     found = [int(part.known[row, 0]) for part in parts for row in range(part.count)]

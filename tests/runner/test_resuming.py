@@ -32,13 +32,24 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "settings": {"fault": "raise", "at": "7,23,31"},
         "crashes": 60,
     },
-    "unstable": {
+    "flaky": {
         "search": "exhaustive",
         "batch": 4,
         "settings": {"fault": "crowd"},
         "confirm": "all",
     },
     "few run alone": {"search": "random", "cases": 900, "batch": 50, "confirm": 6},
+    **{
+        f"answers of the batch, {search}, {mode}": {
+            "search": search,
+            "batch": 20,
+            "settings": {"fault": "batch"},
+            "cases": 400,
+            "mode": mode,
+        }
+        for search in ("random", "exhaustive")
+        for mode in ("vectorized", "coroutines")
+    },
     "calls": {"search": "random", "calls": 1100, "batch": 30},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }
@@ -51,6 +62,7 @@ class Killed(BaseException):
 @pytest.fixture(autouse=True)
 def _checkpoint_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
+    monkeypatch.setattr("nomos.runner.campaigns.recording._SHARE", 1e9)
 
 
 def run_stored(

@@ -16,6 +16,7 @@ from nomos.runner.driver import Driver, Run
 from nomos.runner.events import BugFound, Event, Finished, Progress, Started
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
+from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import counts, drive, options_of, outcome, run
 
@@ -308,7 +309,7 @@ def test_the_time_of_another_that_is_up_while_bugs_run_alone_loses_no_case_in_si
         monkeypatch.undo()
         raise TimeUp
 
-    monkeypatch.setattr(driver, "_confirm", ring)
+    monkeypatch.setattr(Tasks, "confirm", ring)
     (result,) = driver.run([Job(steps)], [0]).results
     assert (result.reason, result.is_complete) == ("the time is up", False)
     assert "did not return in time" in result.problem

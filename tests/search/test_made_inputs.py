@@ -172,7 +172,7 @@ def test_what_cannot_be_made_is_told(
     ],
 )
 def test_options_that_exclude_each_other(loans: Path, options: Any) -> None:
-    with pytest.raises(NomosError, match=r"made|makes|generated"):
+    with pytest.raises(NomosError, match=r"generate[sd] "):
         run(loans, **options)
 
 

@@ -218,6 +218,30 @@ def test_a_killed_repair_goes_on_and_ends_as_one_that_was_not(people: Any) -> No
     assert resumed.statement == whole.statement
 
 
+def test_a_repair_killed_before_its_reports_accepts_the_file_that_it_wrote(
+    people: Any,
+) -> None:
+    path = save(forest(people), people.folder / "forest.pkl")
+    options: dict[str, Any] = {"trust": True, "points": 5, "rounds": 2}
+    specs, first = people.specs("member"), []
+
+    def kill(result: Any) -> None:
+        first.append(result)
+        raise Killed
+
+    with pytest.raises(Killed):
+        repair(specs, path, listener=RepairListener(ended=kill), **options)
+    written = first[0].path
+    content = written.read_bytes()
+    with pytest.raises(NomosError, match="exists and is not overwritten"):
+        repair(specs, path, **options)
+    resumed = repair(specs, path, resume=True, **options)
+    assert (resumed.rounds, resumed.after) == (first[0].rounds, first[0].after)
+    assert resumed.path.read_bytes() == content
+    with pytest.raises(NomosError, match="exists and is not overwritten"):
+        repair(specs, path, resume=True, **options)  # nothing was left to resume
+
+
 def test_nothing_to_train_on_is_said_with_a_remedy(people: Any) -> None:
     text = (people.folder / "people.py").read_text()
     text = text.replace("def training", "def _training").replace("def labels", "def _l")

@@ -6,8 +6,11 @@ batch raises, it is found out on which of its cases.
 
 from __future__ import annotations
 
+import base64
 import copy
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,16 +18,17 @@ import numpy as np
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.meter import current_lease
-from nomos.domain.records import Column, items, take
+from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
 from nomos.engine.watch import WHOLE_CHUNK, watch
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import OF_THE_CASE, CallsFailed, ModelError
 
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
 _SHARE, _FEWEST = 64, 8
 _MOST_MEASURED = 1000  # answers that say how far apart they lie
+_IN_JSON = frozenset({bool, int, float, str, type(None)})  # and are the same then
 UNKNOWN = object()  # no answer of a model
 _MOST_FAILURES = 64  # after so many single failures a batch is not searched any further
 
@@ -37,7 +41,7 @@ class Answers:
 
     No two calls of one case share an answer: columns remember by the place of a call in
     the spec, lanes by how often the case has asked of the same item before. A share of
-    what is remembered is asked again, and the answers that moved are counted. With a
+    what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """
 
@@ -45,6 +49,7 @@ class Answers:
         self.size = size
         self.rows_sent = 0
         self._memories: dict[Any, Memory] = {}
+        self._kept: dict[str, Any] = {}  # of a campaign that is resumed
         self._known: dict[tuple[batched, int, int], Any] = {}
 
     @property
@@ -53,15 +58,26 @@ class Answers:
         return sum(memory.asked_again for memory in self._memories.values())
 
     @property
-    def moved(self) -> int:
+    def nondeterministic(self) -> int:
         """How many of these were another answer then."""
-        return sum(memory.moved for memory in self._memories.values())
+        return sum(memory.nondeterministic for memory in self._memories.values())
 
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
         if key not in self._memories:
-            self._memories[key] = Memory(self.size)
+            self._memories[key] = memory = Memory(self.size)
+            if (kept := self._kept.pop(repr(key), None)) is not None:
+                memory.restore(kept)
         return self._memories[key]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is remembered; a model may answer otherwise in another batch."""
+        own = {repr(key): memory.to_json() for key, memory in self._memories.items()}
+        return self._kept | own
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Remember what another process did: each memory when its call comes."""
+        self._kept = dict(kept)
 
     def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.
@@ -104,6 +120,12 @@ def call_batch(
             given = function.many(*columns(slice(first, end)))
         except ModelError:
             raise
+        except CallsFailed as error:  # which of them failed is known
+            if error.answers is not None:
+                answers = _write_answered(answers, failed, first, error)
+            elif not function.function.draws:
+                pending += _ranges_without(first, end, error)
+            continue
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
             raised.append((first, end, error))
@@ -119,10 +141,31 @@ def call_batch(
             return given, failed
         answers = write_values(answers, np.arange(first, end), given, count)
     for first, end, what in raised:
-        # What is raised for some rows is raised again when their cases run by themselves.
-        if end - first == 1 or not failed[first:end].any():
+        # A row that still fails has its case run by itself, where it crashes or not.
+        if not failed[first:end].any():
             current_lease().note_exception(what)
     return [0] * count if answers is None else answers, failed
+
+
+def _write_answered(
+    column: Column | None, failed: Array, first: int, error: CallsFailed
+) -> Column | None:
+    """Write the answers of the calls that did not fail, the first at a row."""
+    good = np.array([n for n in range(error.count) if n not in error.errors])
+    if error.answers is None or not len(good):
+        return column
+    failed[first + good] = False
+    values = to_column([error.answers[n] for n in good.tolist()])
+    return write_values(column, first + good, values, len(failed))
+
+
+def _ranges_without(first: int, end: int, error: CallsFailed) -> list[tuple[int, int]]:
+    """Return the rows between those whose calls failed; halves where that is unknown."""
+    if error.count != end - first:  # it asked more or less than once for each row
+        half = first + (end - first) // 2
+        return [(half, end), (first, half)] if half > first else []
+    cuts = [-1, *sorted(error.errors), error.count]
+    return [(first + a + 1, first + b) for a, b in pairwise(cuts) if b > a + 1]
 
 
 class Memory:
@@ -137,7 +180,7 @@ class Memory:
         self._doubts = _sample(size)  # the places to ask for a second time, once
         self._any_doubts = True
         self.asked_again = 0
-        self.moved = 0  # answers that were not the same the second time
+        self.nondeterministic = 0  # answers that were not the same the second time
 
     def recall(
         self,
@@ -213,6 +256,38 @@ class Memory:
         self._answers = write_values(self._answers, places, answers, len(self._state))
         return True
 
+    def to_json(self) -> dict[str, Any] | None:
+        """Return what is remembered; None where JSON cannot hold it."""
+        answers: Any = self._answers
+        if isinstance(answers, list):
+            if not all(type(answer) in _IN_JSON for answer in answers):
+                return None
+        elif answers is not None:
+            if answers.dtype == object:
+                return None
+            shape, data = answers.shape, pack_array(answers)
+            answers = {"dtype": answers.dtype.str, "shape": shape, "data": data}
+        return {
+            "is_off": self.is_off,
+            "answers": answers,
+            "state": pack_array(self._state),
+            "doubts": pack_array(self._doubts),
+        }
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take back what `to_json` gave."""
+        size, answers = len(self._state), kept["answers"]
+        if isinstance(answers, dict):
+            answers = unpack_array(answers["data"], answers["dtype"], answers["shape"])
+        if answers is not None and len(answers) != size:
+            raise ValueError("there are answers for other inputs")
+        self.is_off, self._answers = bool(kept["is_off"]), answers
+        self._state = unpack_array(kept["state"], "i1", (size,))
+        self._doubts = unpack_array(kept["doubts"], "?", (size,))
+        self._is_full = bool(self._state.all())
+        self._any_failed = bool((self._state == _FAILED).any())
+        self._any_doubts = bool(self._doubts.any())
+
     def doubts(self, place: int) -> bool:
         """Tell whether a place is to be asked for a second time."""
         return not self.is_off and bool(self._doubts[place])
@@ -226,7 +301,7 @@ class Memory:
         for old, new, fails in zip(
             before, items(answers), failed.tolist(), strict=True
         ):
-            self.moved += fails or not is_same_answer(old, new, spread)
+            self.nondeterministic += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False
         self._any_doubts = bool(self._doubts.any())
@@ -243,6 +318,17 @@ def _sample(size: int) -> Array:
     share = min(_SHARE, max(1, size // _FEWEST))
     spread = np.arange(size, dtype=np.uint64) * np.uint64(2654435769) % np.uint64(2**32)
     return spread < 2**32 // share
+
+
+def pack_array(array: Array) -> str:
+    """Return the bytes of an array as text that a store can keep."""
+    return base64.b64encode(zlib.compress(array.tobytes(), 1)).decode()
+
+
+def unpack_array(text: str, dtype: str, shape: Sequence[int]) -> Array:
+    """Return the array that such a text holds; raises where it is another."""
+    data = zlib.decompressobj().decompress(base64.b64decode(text), 2 * _MOST_BYTES)
+    return np.frombuffer(data, dtype).reshape(shape).copy()
 
 
 def fresh(value: Any) -> Any:

@@ -124,7 +124,7 @@ class _Grouping:
         feature, bars = "", tuple[RegionBar, ...]()
         if shown is not None:
             feature = shown.conditions[0].feature
-            bars = self._region_bars(feature, y)
+            bars = self._region_bars(shown, y)
         return BugGroup(
             failed=some[0].failed,
             outputs=outputs,
@@ -152,20 +152,31 @@ class _Grouping:
             return None
         return found[0]
 
-    def _region_bars(self, name: str, y: Array) -> tuple[RegionBar, ...]:
-        """Return how frequent violations are along a feature."""
+    def _region_bars(self, rule: Rule, y: Array) -> tuple[RegionBar, ...]:
+        """Return how frequent violations are along the first feature of a rule.
+
+        They are those of all sampled cases: what a rule is worth shows outside it.
+        """
+        name = rule.conditions[0].feature
         feature = next(f for f in (*self.answers, *self.features) if f.name == name)
         if any(feature is answer for answer in self.answers):
             known = self.sampled.answered
             feature, y = feature.take(known), y[known]
         x = feature.values
+        own = [feature.meets(c) for c in rule.conditions if c.feature == name]
+        inside = np.all(own, axis=0)
         if feature.levels is not None:
             most = Counter(x.tolist()).most_common(_MOST_BARS)
             parts = [(feature.levels[int(v)], x == v) for v, _ in sorted(most)]
         else:
             parts = _range_parts(x)
         return tuple(
-            RegionBar(label, int((y & part).sum()), int(part.sum()))
+            RegionBar(
+                label,
+                int((y & part).sum()),
+                int(part.sum()),
+                bool((inside & part).any()),
+            )
             for label, part in parts
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -46,6 +46,7 @@ class Adapter:
         batch: The only number of rows that the model takes at once, where there is one.
         schema: What the rows hold, where `load_model` was told.
         columns: The names of the columns that it was trained on, where known.
+        levels: Which of these are categories, and their levels, where known.
         forgotten: What a file of its kind does not say of how it was trained.
     """
 
@@ -56,6 +57,7 @@ class Adapter:
     batch: int | None = None
     schema: Schema | None = None
     columns: list[str] | None = None
+    levels: Mapping[str, Sequence[Any]] = {}
     forgotten: str = ""
 
     def __init__(self, name: str) -> None:

@@ -19,6 +19,7 @@ class BarView:
     label: str
     words: str
     share: float  # of the longest bar
+    is_inside: bool = True  # whether the group's rule allows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
     """Return the groups of the first seed that has any."""
     for result in results:
         if result.analysis is not None and result.analysis.groups:
-            grouped = result.analysis.grouped
+            grouped = count_of(result.analysis.grouped, "bug")
+            if result.analysis.grouped < result.counts.unique_bugs:
+                grouped += " re-run in isolation"
             told = len(result.ensures) > 1
             said: set[Rule] = set()  # of all bugs with the same outputs, so once
             views = []
@@ -61,7 +64,7 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
 
 
 def _group_view(
-    group: BugGroup, grouped: int, several_ensures: bool, bug_inputs: int
+    group: BugGroup, grouped: str, several_ensures: bool, bug_inputs: int
 ) -> GroupView:
     outputs = ", ".join(f"{name} = {value}" for name, value in group.outputs.items())
     said = [outputs] if outputs else []
@@ -80,7 +83,7 @@ def _group_view(
         (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0
     )
     return GroupView(
-        title=f"{group.bugs:,} of {count_of(grouped, 'bug')}: {'; '.join(said)}",
+        title=f"{group.bugs:,} of {grouped}: {'; '.join(said)}",
         where=where,
         by_answer=by_answer,
         bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
@@ -90,6 +93,7 @@ def _group_view(
                 bar.label,
                 f"{bar.violations:,} of {bar.cases:,}",
                 bar.violations / bar.cases / most if bar.cases and most else 0.0,
+                bar.is_inside,
             )
             for bar in group.bars
         ),
@@ -102,7 +106,8 @@ def rule_words(rule: Rule) -> str:
     return (
         f"{rule.text}: {percent(rule.violations / rule.cases)} of such cases violate it"
         f" ({low} to {high}, {percent(rule.precision.confidence)});"
-        f" {percent(rule.share)} of these violations; {percent(rule.base)} overall"
+        f" {percent(rule.share)} of these violations;"
+        f" {percent(rule.base)} of all held-out cases"
     )
 
 
@@ -114,8 +119,8 @@ def cost_words(results: Sequence[Result]) -> str:
         return ""
     tried = sum(analysis.tried for analysis in found)
     grouped = any(analysis.groups for analysis in found)
-    what = "grouping bugs and making them smaller" if grouped else "making bugs smaller"
-    return f"{what} took {count_of(calls, 'model call')} more ({count_of(tried, 'case')} tried)"
+    what = "grouping and shrinking bugs" if grouped else "shrinking bugs"
+    return f"{what} took {count_of(calls, 'more model call')} ({count_of(tried, 'case')} tried)"
 
 
 def shrunk_words(shrunk: Shrunk) -> str:

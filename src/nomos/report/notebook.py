@@ -32,7 +32,8 @@ class ShownResult(Result):
         lines += remark_lines(told, problems_only=True)
         for bug in self.clearest()[:1]:
             shown = card_text(first_card(self, bug)).plain
-            lines += [f"`{bug.failed}` does not hold:", shown.rstrip()]
+            mark = "" if bug.shrunk is None else " (shrunk)"
+            lines += [f"`{bug.failed}` does not hold{mark}:", shown.rstrip()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

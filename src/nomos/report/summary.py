@@ -88,10 +88,7 @@ def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
             text.append(f" on {models[number]}", style="")
         text.append("\n  ")
         text.append(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
-        text.append(
-            f", {one.k}-safety, {one.bugs_words} unique bugs\n  ", style="not bold"
-        )
-        text.append(one.rate, style="not bold")
+        text.append(f", {one.k}-safety, {one.found_words}", style="not bold")
         yield text
 
 
@@ -129,7 +126,7 @@ def remark_lines(
         detail = f"\n{remark.detail}" if remark.detail else ""
         said.append(f"{prefix}{remark.text}{detail}")
     for each in one.ensures:
-        said.append(f"{prefix}`{each.text}`: {each.unique_bugs} bugs, {each.rate}")
+        said.append(f"{prefix}`{each.text}`: {each.words}")
     if one.bars and not problems_only:
         said.append(f"{prefix}violations by how much they miss")
         widest = max(len(bar.label) for bar in one.bars)

@@ -33,6 +33,11 @@ def count_of(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def number_of(written: str, noun: str) -> str:
+    """Return a number that is written already with its noun: 1 bug, 1.5 ± 0.7 bugs."""
+    return f"{written} {noun}{'' if written == '1' else 's'}"
+
+
 def shorten_text(text: str, longest: int) -> str:
     """Return a text of at most so many characters."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

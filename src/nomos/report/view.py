@@ -11,16 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
-from nomos.report.texts import Written, count_of, percent
+from nomos.report.texts import Written, count_of, number_of, percent
+from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
 from nomos.results.margins import against_chance, histogram, join_margins
 from nomos.results.result import Bug, Crash, Result, Verdict
-from nomos.results.statistics import describe_rate, spread
+from nomos.results.statistics import spread
 from nomos.results.verdict import (
     confirmation_text,
     flakiness_text,
     nearest_text,
     rate_text,
+    tried_text,
 )
 from nomos.runner.project.naming import short_names
 
@@ -60,6 +62,11 @@ class EnsuresView:
     unique_bugs: str
     rate: str
 
+    @property
+    def words(self) -> str:
+        """How many bugs it has, and how often it is violated."""
+        return f"{number_of(self.unique_bugs, 'bug')}, {self.rate}"
+
 
 @dataclass(frozen=True, slots=True)
 class ChanceView:
@@ -77,6 +84,11 @@ class FoundBug:
     result: Result
     seen: int
     status: str = ""  # new or known, where some are known
+
+    @property
+    def miss(self) -> float:
+        """By how much it misses what is ensured, without a sign; to sort by."""
+        return abs(self.bug.gap or 0.0)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -132,6 +144,13 @@ class PropertyView:
         """How many unique bugs there are, and how many of them are new."""
         return self.unique_bugs + (f" ({self.new_bugs})" if self.new_bugs else "")
 
+    @property
+    def found_words(self) -> str:
+        """How many unique bugs there are, and how often cases are violated."""
+        new = f" ({self.new_bugs})" if self.new_bugs else ""
+        mean = " a seed" if len(self.results) > 1 else ""
+        return f"{number_of(self.unique_bugs, 'unique bug')}{mean}{new}; {self.rate}"
+
     def all_bugs(self) -> list[FoundBug]:
         """Return the bugs of all seeds, each once, in the order they were found."""
         some_known = any(r.counts.new_bugs < r.counts.unique_bugs for r in self.results)
@@ -159,7 +178,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
-    new = sum(c.new_bugs for c in counts)
+    bugs, new = [r.bugs_in_all for r in results], sum(r.new_in_all for r in results)
     seeds = sorted({result.seed for result in results})
     return PropertyView(
         results=tuple(results),
@@ -168,9 +187,9 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         k=str(k) if k else "?",
         rate=_rate_words(results, verdict),
         share=sum(c.violations for c in counts) / judged if judged else 0.0,
-        bugs=sum(c.unique_bugs for c in counts) / len(counts),
-        unique_bugs=_over_seeds([c.unique_bugs for c in counts]),
-        new_bugs=f"{new:,} new" if new < sum(c.unique_bugs for c in counts) else "",
+        bugs=sum(bugs) / len(bugs),
+        unique_bugs=_over_seeds(bugs),
+        new_bugs=f"{new:,} new" if new < sum(bugs) else "",
         cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
@@ -203,8 +222,8 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
         return rate_text(results)
     counts = [result.counts for result in results]
     said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
-    unstable = sum(c.unstable for c in counts)
-    return said + (f", {unstable} did not fail again" if unstable else ", no verdict")
+    flaky = sum(c.flaky for c in counts)
+    return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:
@@ -216,9 +235,18 @@ def _over_seeds(bugs: Sequence[int]) -> str:
 
 def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     """Return what must be said of campaigns beside their counts, each thing once."""
-    said = dict.fromkeys(r for result in results for r in _remarks_of_result(result))
+    seeds: dict[Remark, list[int]] = {}
+    for result in results:
+        for remark in dict.fromkeys(_remarks_of_result(result)):
+            seeds.setdefault(remark, []).append(result.seed)
+    said = [
+        replace(remark, text=f"seed {', '.join(map(str, some))}: {remark.text}")
+        if len(some) < len(results)
+        else remark
+        for remark, some in seeds.items()
+    ]
     if cost := cost_words(results):
-        said[Remark(cost)] = None
+        said.append(Remark(cost))
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
@@ -273,14 +301,13 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     """Return each `ensures` with its own rate, where there are several."""
     first = results[0]
     judged = sum(result.counts.judged for result in results)
-    is_sample = first.search == "random"
     for number, one in enumerate(first.ensures if len(first.ensures) > 1 else ()):
         same = [result.ensures[number] for result in results if result.ensures]
-        violations = sum(e.violations for e in same)
-        rate = f"{violations} of {first.counts.judged}"
-        if is_sample and first.verdict != "failed":
-            rate = describe_rate(violations, judged) if judged else "no cases"
-        if all(e.is_vacuous for e in same):
+        violations = [e.violations for e in same]
+        rate = tried_text(results, violations)
+        if first.verdict == "failed":
+            rate = f"{sum(violations)} of {judged}"
+        if all(e.is_idle for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
         yield EnsuresView(one.text, one.line, bugs, rate)
@@ -334,8 +361,5 @@ def bugs_by_line(view: PropertyView) -> dict[int, str]:
     for number, one in enumerate(view.first.ensures):
         bugs = [r.ensures[number].unique_bugs for r in view.results if r.ensures]
         if any(bugs):
-            single = len(bugs) == 1
-            notes[one.line] = (
-                count_of(bugs[0], "bug") if single else f"{_over_seeds(bugs)} bugs"
-            )
+            notes[one.line] = number_of(_over_seeds(bugs), "bug")
     return notes

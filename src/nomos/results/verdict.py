@@ -16,7 +16,7 @@ MOVING = (
     " or of games that share one simulator"
 )
 LOUD = (
-    0.05  # share of violations that are not reproduced from which on it is the model's
+    0.05  # share of violations that do not fail again from which on it is the model's
 )
 
 
@@ -36,21 +36,21 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_count_words_of(hidden, 'recorded bug')} failed again in isolation,"
-            " though no case did in a batch: the model's answers depend on it"
+            f"{_count_words_of(hidden, 'recorded bug')} broke the property again in"
+            " isolation, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
         found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
-    if counts.moved > accepted * asked_again:
+    if counts.nondeterministic > accepted * asked_again:
         found.append(
-            f"the model was asked for some answers twice, and {counts.moved} of them"
+            f"the model was asked for some answers twice, and {counts.nondeterministic} of them"
             " were different: its answers cannot be relied on"
         )
-    if is_unstable(counts, accepted) and _is_loud(counts):
+    if is_flaky(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_count_words_of(counts.unstable, 'violation')} did not fail again:"
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again:"
             + (
-                f" {counts.rounded} of {counts.run_alone} re-run in isolation hold at float32"
+                f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
                 if counts.rounded
                 else MOVING
             )
@@ -82,18 +82,18 @@ def flakiness_text(check: Flakiness) -> str:
     return f"flaky cases: {share} (re-run {_where(check)})"
 
 
-def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
-    """Tell whether more cases than the accepted share were not reproduced."""
-    return counts.unstable > accepted * (counts.judged + counts.unstable)
+def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
+    """Tell whether more cases than the accepted share did not fail again."""
+    return counts.flaky > accepted * (counts.judged + counts.flaky)
 
 
 def _count_words_of(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_loud(counts: Counts) -> bool:
-    """Tell whether so many violations were not reproduced that no clean verdict is left."""
-    share = counts.unstable / (counts.unstable + counts.violations)
+    """Tell whether so many violations did not fail again that no clean verdict is left."""
+    share = counts.flaky / (counts.flaky + counts.violations)
     return not counts.confirmed or share > LOUD
 
 
@@ -104,16 +104,16 @@ def verdict_of(
     recorded: int = 0,
     accepted: float = 0.0,
 ) -> Verdict:
-    """Return the verdict: a violation needs one bug that was seen when run alone.
+    """Return the verdict: a violation needs one bug that was seen when run in isolation.
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
-    that were not reproduced are `accepted`, none was found; that it holds is not said.
+    that did not fail again are `accepted`, none was found; that it holds is not said.
     """
     if counts.confirmed or recorded:
         return "violated"
-    if problem or is_unstable(counts, accepted) or counts.violations:
+    if problem or is_flaky(counts, accepted) or counts.violations:
         return "failed"
-    moved = counts.unstable or counts.moved
+    moved = counts.flaky or counts.nondeterministic
     return "holds" if is_complete and not moved else "none-found"
 
 
@@ -168,41 +168,39 @@ def rate_text(results: Sequence[Result]) -> str:
     proof = results[0].proof
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
-        said.insert(0, _trials_text(results))
+        said.insert(0, tried_text(results, [r.counts.violations for r in results]))
     return "; ".join(said)
 
 
-def _trials_text(results: Sequence[Result]) -> str:
-    """Say how often the cases of one property are violated, over all seeds together."""
+def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
+    """Say how often cases are violated, over all seeds; `each` are the violations of one.
+
+    Seeds that try all cases, or the first ones of a list, try the same: one is enough.
+    """
     first = results[0]
-    if first.search != "random":
-        counts = first.counts
-        found = f"{counts.violations} of {counts.judged}"
-        if first.scope == "generated":
-            made = [result.counts for result in results]
-            found = (
-                f"{sum(c.violations for c in made)} of {sum(c.judged for c in made)}"
-            )
-            return f"{found} generated inputs, no share of real ones"
+    if first.search != "random" and first.scope != "generated":
+        found = f"{each[0]} of {first.counts.judged}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
-    judged = sum(result.counts.judged for result in results)
-    violations = sum(result.counts.violations for result in results)
+    judged, violations = sum(result.counts.judged for result in results), sum(each)
+    if first.scope == "generated":
+        return f"{violations} of {judged} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 
 def confirmation_text(counts: Counts) -> str:
-    """Say how the bugs were confirmed, where not all of them were re-run in isolation."""
-    run, again = counts.run_alone, counts.confirmed
-    if not run or not (counts.repeated or counts.unstable):
+    """Say how the bugs were confirmed, where not all of them were run in isolation."""
+    if not counts.isolated_reruns or not (counts.repeated or counts.flaky):
         return ""
-    of = f" of {_count_words_of(counts.unique_bugs, 'bug')}" if run == again else ""
-    noun = "" if of else " violation" if run == 1 else " violations"
-    said = f"We re-ran {run}{noun}{of} in isolation; "
-    said += f"{'all ' if of and run > 1 else ''}{again or 'none'} failed again"
-    if counts.repeated:
-        said += f". {counts.repeated} more failed again in a batch"
-    if counts.unstable:
-        said += f". {_count_words_of(counts.unstable, 'violation')} did not fail again"
-    if counts.rounded:
-        said += f". {counts.rounded} of them failed only at a lower precision"
-    return said
+    said = []
+    if counts.unique_bugs:
+        said.append(
+            f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
+            " isolation"
+            f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
+        )
+    if counts.flaky:
+        less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
+        said.append(
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again{less}"
+        )
+    return "; ".join(said)

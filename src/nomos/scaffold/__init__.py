@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from nomos.api import run_specs
 from nomos.domain.reading.csvfile import (
     MISSING,
     Columns,
     feature_code,
-    infer_features,
     load_columns,
     number,
     quote_text,
@@ -36,12 +40,10 @@ from nomos.domain.schema import (
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
-from nomos.models.adapter import plain_name
 from nomos.models.load import check_places
 from nomos.report.texts import count_of
+from nomos.scaffold.columns import TARGETS, Reading, read_for_model
 
-# What the column that a model predicts is often called; it is then no feature.
-_TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
 _READ_LABELS = "\n        self._labels = read_labels(data, {})"
 _LABELS = """
     def labels(self):
@@ -81,14 +83,6 @@ class SampleAnswers:
         return f"d1 - d3 <= {size} && d3 - d1 <= {size}", f", by more than {size}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a table is read for a model."""
-
-    features: list[Feature]
-    unused: list[str]
-
-
 def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
@@ -99,11 +93,7 @@ def scaffold_table(
         columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
     width = getattr(loaded, "width", None)
-    names = _model_columns(loaded, columns)
-    if names is None:
-        reading = _by_width(columns, width, model, data)
-    else:
-        reading = _by_name(columns, names, model, data)
+    reading = read_for_model(loaded, columns, model, data)
     if not reading.features:
         raise NomosError(
             f"{data} has no column of numbers, or of a few different texts\n"
@@ -117,14 +107,14 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    specs = _table_specs(loaded.schema, module, answers)
+    specs = _table_specs(loaded.schema, module, answers, reading.about)
     files |= {f"specs/{name}.nom": text for name, text in specs}
     length = len(next(iter(columns.values())))
     notes = [
         f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
     ]
     notes += _describe_columns(columns, reading, label, loaded)
-    if names is None and width is not None:
+    if getattr(loaded, "columns", None) is None and width is not None:
         notes.append(f"{model} takes {count_of(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
 
@@ -146,16 +136,6 @@ def _describe_columns(
     ]
     notes += _note_level_numbers(model)
     return notes
-
-
-def _model_columns(model: Any, columns: Columns) -> list[str] | None:
-    """Return the columns of a table that a model says it was trained on, if it does."""
-    names = getattr(model, "columns", None)
-    if names is None or hasattr(model, "estimator"):  # which is asked by these names
-        return None if names is None else [str(name) for name in names]
-    known = {plain_name(name): name for name in columns}
-    found = [known.get(plain_name(name), "") for name in names]
-    return found if all(found) else None
 
 
 def _note_mixed_column(feature: Feature, columns: Columns) -> str:
@@ -185,7 +165,7 @@ def _note_level_numbers(model: Any) -> list[str]:
 
 def _guess_label(unused: Sequence[str], columns: Columns) -> str:
     """Return the column of right answers: it is called so, or it alone is left."""
-    called = [name for name in unused if name.lower() in _TARGETS]
+    called = [name for name in unused if name.lower() in TARGETS]
     name = called[-1] if called else unused[0] if len(unused) == 1 else ""
     cells = columns.get(name, [""])
     return "" if any(math.isnan(number(cell) or 0) for cell in cells) else name
@@ -195,21 +175,42 @@ def _table_domain(
     model: str, data: Path, folder: Path, reading: Reading, label: str
 ) -> str:
     module, features = to_identifier(data.stem), reading.features
-    needs_doubles = any(isinstance(f, Real | Category) for f in features)
+    lines = []
+    for feature in features:
+        why = reading.about.get(feature.name)
+        lines.append(f"        {feature_code(feature)}," + f"  # {why}" * bool(why))
+    path = _path_code(model, folder)
+    unused = [name for name in reading.unused if name != label]
     return load_template("domain").format(
         module=module,
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
         name=module.title().replace("_", ""),
         about=one_line(data.name),
         data=quote_text(relative_path(data, folder)),
-        dtype=", dtype=float" if needs_doubles else "",
         model=model_code(model, folder),
+        imports="import sys\n" * bool(path),
+        path=path,
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
-        features="\n".join(f"        {feature_code(feature)}," for feature in features),
+        features="\n".join(lines),
+        unused=f"    # Not used: {', '.join(map(one_line, unused))}.\n" * bool(unused),
         readers="read_labels, read_rows" if label else "read_rows",
         read_labels=_READ_LABELS.format(quote_text(label)) if label else "",
         labels=_LABELS if label else "",
     )
+
+
+def _path_code(model: str, folder: Path) -> str:
+    """Return the lines that let the domain find the module of a model, where it must."""
+    if Path(model).exists() or ":" not in model or "//" in model:
+        return ""
+    name = model.rpartition("@")[2].partition(":")[0]
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return ""
+    root = Path(file).resolve().parents[name.count(".") + file.endswith("__init__.py")]
+    if root in map(Path, (*site.getsitepackages(), sysconfig.get_path("stdlib"))):
+        return ""
+    return f"sys.path.append(str(HERE / {quote_text(relative_path(root, folder))}))\n"
 
 
 def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...]]:
@@ -227,75 +228,30 @@ def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...
     return SampleAnswers(margin=float(f"{spread:.1g}") if spread > 0 else 0.0), ()
 
 
-def _by_name(columns: Columns, names: list[str], model: str, data: Path) -> Reading:
-    """Take the columns that the model was trained on, as a frame if some hold texts."""
-    missing = [name for name in names if name not in columns]
-    if missing:
-        raise NomosError(
-            f"{model} was trained on columns that {data} has not: {', '.join(missing)}"
-        )
-    unused = [name for name in columns if name not in names]
-    kept = {name: columns[name] for name in names}
-    single = [
-        feature
-        for name, cells in kept.items()
-        for feature in infer_features(
-            {name: cells}, one_hot=False, most_levels=math.inf
-        )
-    ]
-    if any(isinstance(feature, Category) for feature in single):
-        return Reading(single, unused)
-    return Reading(infer_features(kept, one_hot=False), unused)
-
-
-def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
-    """Choose the columns and their form that the model can take."""
-    targets = [name for name in columns if name.lower() in _TARGETS]
-    tried: list[int] = []
-    for dropped in ([targets[-1]] if targets else [], [], [list(columns)[-1]]):
-        kept = {name: cells for name, cells in columns.items() if name not in dropped}
-        for one_hot in (False, True):
-            features = infer_features(kept, one_hot=one_hot)
-            total = sum(feature.width for feature in features)
-            if width is None or total == width:
-                used = {feature.name for feature in features}
-                groups = {f.name for f in features if isinstance(f, OneHot)}
-                unused = [
-                    name
-                    for name in columns
-                    if name not in used and not any(name.startswith(g) for g in groups)
-                ]
-                return Reading(features, unused)
-            tried.append(total)
-    widths = ", ".join(map(str, sorted(set(tried))))
-    raise NomosError(
-        f"{model} takes {width} numbers a row, but {data} gives {widths}"
-        " (with and without its last column, categories as one number or one-hot):"
-        " give a table of just what the model was trained on"
-    )
-
-
 def _table_specs(
-    schema: Schema, module: str, answers: SampleAnswers
+    schema: Schema,
+    module: str,
+    answers: SampleAnswers,
+    about: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, str]]:
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising_condition()
     alike, by = answers.alike_condition()
-    numeric = [f for f in schema.features if isinstance(f, Integer | Real)]
-    codes = [f for f in numeric if f.high - f.low <= 1 and isinstance(f, Integer)]
+    told = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
+    numeric = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    codes: list[Feature] = [f for f in numeric if f.name in about]
+    codes += [f for f in numeric if isinstance(f, Integer) and f.high - f.low <= 1]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
     numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
-    others = [f for f in schema.features if isinstance(f, Flag | Category | OneHot)]
+    others = [f for f in told if isinstance(f, Flag | Category | OneHot)]
     for feature in numeric[:2]:
-        low, high = float(feature.low), float(feature.high)
-        step = max(1, min(1000, round((high - low) / 4))) if high - low < 1e9 else 1000
         text = load_template("higher").format(
             feature=one_line(feature.name),
             module=module,
             get=feature_of("x1", feature.name),
             set=with_feature("x1", feature.name, "v2"),
-            step=step,
-            high=f"{feature.high:.12g}",
+            step=_step_code(feature),
+            high=repr(feature.high),
             ensures=rising,
             worse=worse,
         )
@@ -311,6 +267,34 @@ def _table_specs(
             by=by,
         )
         yield f"indifferent_to_{to_identifier(group.name)}", text
+
+
+def _step_code(feature: Integer | Real) -> str:
+    """Return the draw of an amount to raise a feature by, on its own scale."""
+    span = float(feature.high) - float(feature.low)
+    if isinstance(feature, Integer):
+        return (
+            f"randInt(1, {max(1, min(1000, round(span / 4)) if span < 1e9 else 1000)})"
+        )
+    return f"randReal({float(f'{span / 400:.2g}')!r}, {float(f'{span / 4:.2g}')!r})"
+
+
+def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
+    """Run each spec on a few cases and remove those that cannot be run; yield why.
+
+    Where none can, the model is at fault, and they stay for when it is mended.
+    """
+    ran = run_specs(list(paths), store=False, budget=ASKED, groups=False, shrink=False)
+    failed = {failure.job.path: str(failure.error) for failure in ran.failures}
+    for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
+        why = result.crashes[0].error if result.crashes else result.problem
+        if why or not result.counts.judged:
+            failed[path] = why or "no case came to its `ensures`"
+    stay = len(failed) == len(paths)
+    for path, why in failed.items():
+        yield f"{path} {'does not run yet' if stay else 'is left out'}: {why}"
+        if not stay:
+            path.unlink()
 
 
 def load_template(name: str) -> str:

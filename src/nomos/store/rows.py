@@ -41,7 +41,7 @@ class BugRecord:
 class Row:
     """A violation of a campaign as it is kept; `how` is `runner.violations.How`.
 
-    One that was not reproduced is no bug, and has no name.
+    One that did not fail again is no bug, and has no name.
     """
 
     bug: Bug
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def is_bug(self) -> bool:
-        """Whether it was reproduced."""
+        """Whether it failed again."""
         return self.how < CAME_BACK
 
 
@@ -88,7 +88,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         failures=failures_of(int(row["mask"])),
         margin=decode_value(float | None, row["margin"]),
         seen=int(row["seen"]),
-        confirmed="batch" if row["how"] else "isolation",
+        confirmed="batch" if row["how"] else "isolated",
         is_new=bool(row["is_new"]),
         inputs=decode_value(Mapping[str, Any], parse_json(row["inputs"])),
         outputs=decode_value(Mapping[str, Any], parse_json(row["outputs"])),

@@ -112,7 +112,9 @@ def test_search_leaves_the_bugs_that_have_all_words(
     opened: Any, results: list[Result], gallery: Any
 ) -> None:
     total = sum(len(result.bugs) for result in results)
-    assert opened.told().startswith(f"{total} bugs in {len(gallery.names)} properties")
+    assert opened.told().startswith(
+        f"{total} bugs on this page, in {len(gallery.names)} properties"
+    )
     opened.page.fill("#query", "town=cork income=7")
     opened.until_told(" of ")
     assert opened.visible("section.property") < len(gallery.names)
@@ -121,7 +123,7 @@ def test_search_leaves_the_bugs_that_have_all_words(
     assert opened.visible("section.property") == 1
     assert opened.visible(".card") == 1
     opened.page.click("[type=reset]")
-    opened.until_told(f"{total} bugs in {len(gallery.names)}")
+    opened.until_told(f"{total} bugs on this page, in {len(gallery.names)}")
     assert opened.page.locator("#property-income .card").count() == 180
     assert opened.visible("#property-income .card") == 8
 

@@ -23,7 +23,7 @@ def outcomes(*results, failures=(), gate=ANY):
 def test_a_violated_property_is_a_failure_with_its_bug(bug, result):
     root, ((outcome, message),) = outcomes(result(bug(), model="bumpy"))
     assert (outcome, root.get("failures")) == ("failure", "1")
-    assert message.startswith("1 unique bugs; 1 of 300: 0.33 %")
+    assert message.startswith("1 unique bug; 1 of 300: 0.33 %")
     case = root.find("testsuite/testcase")
     assert (case.get("name"), case.get("classname")) == (
         "income[bumpy] seed 0",
@@ -34,12 +34,12 @@ def test_a_violated_property_is_a_failure_with_its_bug(bug, result):
 
 def test_an_exact_count_has_no_interval(bug, result):
     _, ((_, message),) = outcomes(result(bug(), search="exhaustive", is_complete=True))
-    assert message == "1 unique bugs; exact: 1 of 300"
+    assert message == "1 unique bug; exact: 1 of 300"
 
 
 @pytest.mark.parametrize(
     "facts",
-    [{"crashed": 2}, {"unstable": 9}, {"moved": 1}, {"problem": "no data"}],
+    [{"crashed": 2}, {"flaky": 9}, {"nondeterministic": 1}, {"problem": "no data"}],
     ids=str,
 )
 def test_a_problem_without_a_bug_is_an_error_and_with_one_a_failure(bug, result, facts):
@@ -74,7 +74,7 @@ def test_what_holds_and_what_is_clean_has_no_outcome(result):
 def test_known_bugs_are_skipped_where_only_new_ones_count(bug, result):
     known = result(bug(0, is_new=False))
     _root, ((outcome, message),) = outcomes(known, gate=Gate("new"))
-    assert outcome == "skipped" and message.startswith("known: 1 unique bugs")
+    assert outcome == "skipped" and message.startswith("known: 1 unique bug (0 new)")
     assert outcomes(known)[1][0][0] == "failure"
     assert (
         outcomes(result(bug(0), bug(1, is_new=False)), gate=Gate("new"))[1][0][0]

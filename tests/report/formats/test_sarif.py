@@ -37,16 +37,16 @@ def test_bugs_stand_at_the_line_of_their_ensures(bug, result):
 
 def test_an_exact_count_has_no_interval(bug, result):
     (one,) = run_of(result(bug(), search="exhaustive", is_complete=True))["results"]
-    assert one["message"]["text"].endswith("1 unique bugs, exact: 1 of 300)")
+    assert one["message"]["text"].endswith("1 unique bug; exact: 1 of 300)")
 
 
 def test_problems_are_errors_and_other_remarks_are_notes(bug, result):
-    one = result(*(bug(n) for n in range(99)), crashed=2, unstable=1)
+    one = result(*(bug(n) for n in range(99)), crashed=2, flaky=1)
     fine, told = notifications(run_of(one))
     assert not fine
     assert told[0] == ("error", "income: 2 cases crashed")
     assert told[1][0] == "note" and "1 violation did not fail again" in told[1][1]
-    few = result(*(bug(n) for n in range(99)), unstable=1)
+    few = result(*(bug(n) for n in range(99)), flaky=1)
     assert notifications(run_of(few))[0]
 
 

@@ -46,9 +46,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     spec, 3 a model, its data or some cases failed. If several apply, the highest.
     """
     from nomos.report.console import RunConsole
-    from nomos.results.gate import Gate, rulings
+    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.project.discovery import group_by_project
-    from nomos.runner.stopping import EXIT_STATUS, Signals
+    from nomos.runner.stopping import Signals
 
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
@@ -74,8 +74,21 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                 if run.stopped:
                     break
         _write_files(compared, options, output)
+        for root in group_by_project(found.specs) if not whole.stopped else ():
+            store = cli.keeping_store(root, options, console.print_warning)
+            mark_reported(store, whole.results)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
+    sys.exit(_exit_status(whole, compared, output))
+
+
+def _exit_status(
+    whole: Run, compared: Sequence[ModelComparison], output: Output
+) -> int:
+    """Say what could not be compared, and return the exit status of the command."""
+    from nomos.results.gate import Gate, rulings
+    from nomos.runner.stopping import EXIT_STATUS
+
     for failure in whole.failures:
         echo(f"error: {failure}", err=True)
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
@@ -84,7 +97,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     unjudged = any(r.verdict == "failed" or r.problem for r in whole.results)
     failed = whole.failures or few or unjudged or output.has_failed or not compared
     added = int(any(c.added for c in compared))
-    sys.exit(EXIT_STATUS.get(whole.stopped) or (3 if failed else added))
+    return EXIT_STATUS.get(whole.stopped) or (3 if failed else added)
 
 
 def _run_project(

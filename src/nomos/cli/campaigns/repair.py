@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomos.cli import options as cli
+from nomos.cli.output import Output
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -40,27 +42,30 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     130 interrupted.
     """
     from nomos import api
-    from nomos.cli.output import Output
 
     cli.load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
     screen = _Screen(quiet=options["quiet"] or str(options["json"]) == "-")
+    output = Output()
     try:
         with screen as listener:
+            listener.ended = partial(_write_json, options["json"], output)
             result = _run_repair(specs, options, listener)
     except KeyboardInterrupt:
         echo("interrupted; the same command with --resume goes on", err=True)
         sys.exit(130)
-    output = Output()
-    if options["json"] is not None:
-        from nomos.train.repairing.report import repair_data
-
-        document = {"schema": 1, "repair": repair_data(result)}
-        output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
     screen.show_result(result)
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
+
+
+def _write_json(file: Any, output: Output, result: Repair) -> None:
+    if file is not None:
+        from nomos.train.repairing.report import repair_data
+
+        document = {"schema": 1, "repair": repair_data(result)}
+        output.write_file(file, json.dumps(document, indent=1) + "\n")
 
 
 def _run_repair(

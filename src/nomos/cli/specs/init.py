@@ -29,7 +29,7 @@ def command(
     """
     from nomos.errors import NomosError
     from nomos.files import write_whole
-    from nomos.scaffold import example_project, scaffold_table
+    from nomos.scaffold import drop_failing_specs, example_project, scaffold_table
     from nomos.scaffold.images import are_images, scaffold_images
 
     if (model is None) != (data is None):
@@ -50,7 +50,8 @@ def command(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
         echo(f"wrote {path}")
-    for note in project.notes:
+    specs = [folder / name for name in project.files if name.endswith(".nom")]
+    for note in (*project.notes, *drop_failing_specs(specs)):
         echo(f"note: {note}")
     trust = " --trust" if click.get_current_context().meta.get("trust") else ""
     echo(f"\nNext: nomos run {folder / 'specs'}{trust}")

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -30,7 +31,11 @@ from nomos.errors import DomainError
 
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
-MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"}
+MISSING = {  # what pandas takes for a gap
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"),
+    *("#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN"),
+    "-1.#QNAN",
+}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -100,10 +105,23 @@ def number(text: str) -> float | None:
         return None if "_" in text else float(text)  # 1_0 is one in Python alone
     except ValueError:
         pass
+    return _date(text)
+
+
+def _date(text: str) -> float | None:
+    """Return a date as the days since 1970, None of what is no date."""
+    if text.isdigit():  # 20260102, which may be any number
+        return None
     try:
         return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(days=1)
     except (ValueError, TypeError):  # no date, or one with a zone
         return None
+
+
+def are_dates(cells: Iterable[str]) -> bool:
+    """Tell whether all cells of a column that say something are dates."""
+    known = [cell for cell in {*cells} if cell.strip() not in MISSING]
+    return bool(known) and all(_date(cell.strip()) is not None for cell in known)
 
 
 def _is_rounded(cell: str, value: float | None) -> bool:
@@ -136,10 +154,15 @@ def infer_features(
             values = np.array(numbers, dtype=np.float64)
             known = bool(np.isfinite(values).any())
             features.append(infer_feature(name, values) if known else Real(name, 0, 0))
-        elif len(set(cells)) <= most_levels:
-            levels = tuple(sorted(set(cells)))
+        elif len(kinds := text_levels(cells)) <= most_levels:
+            levels = tuple(sorted(kinds))
             features.append(OneHot(name, levels) if one_hot else Category(name, levels))
     return features
+
+
+def text_levels(cells: Iterable[str]) -> set[str]:
+    """Return the different texts of a column; its gaps are one, however written."""
+    return {"" if cell in MISSING else cell for cell in {*cells}}
 
 
 def _groups(columns: Columns) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -258,6 +281,8 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
     cells = columns[feature.name]
     numbers: list[float | None] = []
     if isinstance(feature, Category | OneHot):
+        gaps = MISSING.difference(feature.levels) if "" in feature.levels else ()
+        cells = ["" if cell in gaps else cell for cell in cells]
         fits, problem = [cell in feature.levels for cell in cells], "has no level"
     else:
         numbers = [number(cell) for cell in cells]
@@ -285,7 +310,7 @@ def _code(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_code, value))}{','[: len(value) == 1]})"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return repr(value)
     return quote_text(value) if isinstance(value, str) else str(value)
 
 

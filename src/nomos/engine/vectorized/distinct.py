@@ -130,23 +130,23 @@ class Remembered:
 
     def __init__(self) -> None:
         # The last bit of a key tells what was said of it.
-        self._slots = np.zeros(1 << _REMEMBERED, dtype=np.uint64)
+        self.slots = np.zeros(1 << _REMEMBERED, dtype=np.uint64)
 
     def recall(self, keys: Array, ask: Callable[[Array], Array]) -> Array:
         """Return what is said of each key; `ask` says it of those at some places."""
         one = np.uint64(1)
         keys = keys | one
         slots = (keys >> np.uint64(64 - _REMEMBERED)).view(np.int64)
-        held = self._slots[slots]
+        held = self.slots[slots]
         missing = np.flatnonzero(held | one != keys)
         if len(missing):
             at = slots[missing]
-            self._slots[at] = missing
-            last = self._slots[at].view(np.int64)
+            self.slots[at] = missing
+            last = self.slots[at].view(np.int64)
             lost = np.flatnonzero(last != missing)
             same = lost[keys[last[lost]] == keys[missing[lost]]]  # one asks for all
             asked = np.delete(missing, same)
             said = ask(asked)
-            self._slots[slots[asked]] = keys[asked] - ~said
-            held[asked], held[missing[same]] = said, self._slots[at[same]]
+            self.slots[slots[asked]] = keys[asked] - ~said
+            held[asked], held[missing[same]] = said, self.slots[at[same]]
         return np.asarray(held & one == one)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.reading.csvfile import number
 from nomos.domain.schema import Category, Feature
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
@@ -43,8 +44,8 @@ class Booster(Adapter, ABC):
         """Return the model's own numbers of categories; NaN for what it never saw."""
         feature, values = self._find_feature(place), np.asarray(names)
         if isinstance(feature, Category):
-            texts = [str(name) for name in names]
-            own = [texts.index(x) if x in texts else np.nan for x in feature.levels]
+            known = {_as_level(name): place for place, name in enumerate(names)}
+            own = [known.get(_as_level(level), np.nan) for level in feature.levels]
             return np.array(own)[column.astype(np.int64)]
         if values.dtype.kind not in "biuf":
             raise ModelError(
@@ -64,6 +65,12 @@ class Booster(Adapter, ABC):
         parts = self.schema.places.values()
         return next(feature for feature, own in parts if own.start <= place < own.stop)
 
+    @property
+    def levels(self) -> dict[str, Sequence[Any]]:  # type: ignore[override]  # read alone
+        """The names of its categories, by column."""
+        named = enumerate(self.columns or ())
+        return {str(n): self.categories[p] for p, n in named if p in self.categories}
+
     @abstractmethod
     def predict_numbers(self, rows: Any) -> Array:
         """Return numbers, or the chances of the classes: of two, that of the second."""
@@ -82,3 +89,9 @@ class Booster(Adapter, ABC):
             raise NoScores(f"{self.name} is a model of {self.objective}: no scores")
         answer = self.predict_numbers(rows)
         return answer if answer.ndim == 2 else np.column_stack([1 - answer, answer])
+
+
+def _as_level(name: Any) -> Any:
+    """Return what a level is found by: a number, however it is written, or its text."""
+    read = number(str(name))
+    return str(name) if read is None or read != read else read

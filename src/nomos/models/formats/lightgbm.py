@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ _FORKS = (
     "split_feature", "threshold", "decision_type", "split_gain", "internal_value",
     "internal_weight", "internal_count", "left_child", "right_child",
 )  # fmt: skip
+_MOST_WAYS = 10_000  # in which names are tried on columns
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _PARAMETERS = (
     *("learning_rate", "num_leaves", "max_depth", "lambda_l1", "lambda_l2", "seed"),
@@ -54,13 +57,25 @@ class LightgbmModel(Booster):
         """Return the names of categories by column; they are kept in the columns' order."""
         infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
         columns = enumerate(self.booster.feature_name())
-        places = [p for p, name in columns if infos.get(name, {}).get("values")]
-        if names and len(places) != len(names):
+        told = {p: infos.get(name, {}).get("values") for p, name in columns}
+        places = {place: max(values) for place, values in told.items() if values}
+        if not names:
+            return dict.fromkeys(places, ())
+        # It keeps also the names of categories that no tree asks for.
+        few = math.comb(len(names), len(places)) <= _MOST_WAYS
+        pairs = [
+            (way, [len(n) - most for n, most in zip(way, places.values(), strict=True)])
+            for way in (combinations(names, len(places)) if few else ())
+        ]
+        fits = [way for way, more in pairs if {*more} <= {1}]
+        fits = fits or [way for way, more in pairs if min(more) >= 1]
+        ways = {json.dumps(way): way for way in fits}
+        if len(ways) != 1:
             raise ModelError(
                 f"{self.name} has the names of {len(names)} categories, and splits by "
                 f"{len(places)}: which they are is not known"
             )
-        return dict(zip(places, names or [[] for _ in places], strict=True))
+        return dict(zip(places, *ways.values(), strict=True))
 
     def predict_numbers(self, rows: Any) -> Array:
         """Return numbers, or the chances of the classes."""
@@ -119,11 +134,12 @@ def _is_whole_tree(text: str) -> bool:
         forks = [parts[name] for name in _FORKS if leaves > 1]
     except (KeyError, IndexError, ValueError):
         return False
+    leaf = parts.get("leaf_value", [])
     children = [child for fork in forks[-2:] for child in fork]
     return (
-        len(parts.get("leaf_value", ())) == leaves
+        len(leaf) == leaves
         and all(len(fork) == leaves - 1 for fork in forks)
-        and all(len(parts.get(n, parts["leaf_value"])) == leaves for n in _LEAVES)
+        and all(len(parts.get(n, leaf) or [0.0]) == leaves for n in _LEAVES)
         and all(-leaves <= child < leaves - 1 for child in children)
     )
 

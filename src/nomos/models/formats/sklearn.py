@@ -56,6 +56,7 @@ class EstimatorModel(Adapter):
             own = getattr(estimator, "feature_names_", None) or ["0"]
             names = None if "0" in own else own
         self.columns = None if names is None else list(names)
+        self.levels = _known_levels(estimator, self.columns or [])
         self._by_place: bool | None = None  # not yet known
         self._takes_texts: bool | None = None
 
@@ -140,6 +141,24 @@ class EstimatorModel(Adapter):
             raise NoScores(f"{self.name} predicts several labels, which have no scores")
         answer: Array = np.asarray(scores)
         return answer
+
+
+def _known_levels(estimator: Any, columns: list[Any]) -> dict[str, Any]:
+    """Return the levels that encoders in an estimator know, by column."""
+    steps = [step for _, step in getattr(estimator, "steps", ())] or [estimator]
+    first = steps[0]
+    found: dict[str, Any] = {}
+    for _, inner, names in getattr(first, "transformers_", ()):
+        is_named = isinstance(names, list | tuple) and all(
+            isinstance(name, str) for name in names
+        )
+        own = list(names) if is_named else np.array(columns)[names].tolist()
+        found |= _known_levels(inner, own)
+    for encoder in steps:
+        kept = getattr(encoder, "categories_", None)
+        if kept is not None and len(kept) == len(columns):
+            found |= dict(zip(map(str, columns), map(list, kept), strict=True))
+    return found
 
 
 @contextmanager

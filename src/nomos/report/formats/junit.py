@@ -69,10 +69,11 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
     name = result.name + (f"[{subject.model}]" if subject.model else "")
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
     told = view_property([result])
-    bugs = f"{counts.unique_bugs} unique bugs; {told.rate}"
     is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
     weighed = [ruling.line] if ruling.said and not is_plain else []
-    said = "; ".join([*weighed, bugs, *(remark.text for remark in told.remarks)])
+    said = "; ".join(
+        [*weighed, told.found_words, *(remark.text for remark in told.remarks)]
+    )
     is_known = gate.fail_on == "new" and not result.has_new_bugs
     excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):
@@ -82,12 +83,7 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
         picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
         detail = f"{picture}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
-    elif (
-        ruling.status
-        or result.problem
-        or counts.unstable
-        or result.verdict == "undecided"
-    ):
+    elif ruling.status or result.problem or counts.flaky or result.verdict == "open":
         # Known bugs excuse no problem: what was not judged may hide a new one.
         message = "; ".join(r.text for r in told.remarks if r.is_problem) or said
         _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))

@@ -81,10 +81,10 @@ def _ensures_of(subject: Subject, bug: Bug) -> Ensures:
 def _sarif_results(
     result: Result, rules: list[str], ruling: Ruling
 ) -> list[dict[str, Any]]:
-    counts, subject, gate = result.counts, result.subject, ruling.gate
+    subject, gate = result.subject, ruling.gate
     only_new = gate.fail_on == "new" and not gate.weighs_rates
     passes = ruling.status == 0
-    found = f"{counts.unique_bugs} unique bugs, {view_property([result]).rate}"
+    found = view_property([result]).found_words
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,7 +201,8 @@ def _thin_out(points: Array, most: int) -> Array:
 
 
 WIDTH, HEIGHT = 380, 190
-LEFT, RIGHT, _TOP, _BOTTOM = 44, 8, 26, 38
+LEFT, RIGHT, _TOP, _BOTTOM = 68, 8, 26, 38
+_LETTER = 7  # units of width of a digit on an axis
 _MOST_MARKS = 240  # of a curve; more would be closer than a pixel
 _MOST_CURVES = 20  # of seeds; more would be one blot
 
@@ -225,30 +226,35 @@ def plot_curve(results: Sequence[Result], *, old: Result | None = None) -> Plot 
     if not any(result.bugs for result in every):
         return None
     width = max(_count_cases(result) for result in every)
-    height = max(len(result.bugs) for result in every)
+    height = max(result.counts.unique_bugs for result in every)
     words = (
         _describe_curve(results)
         if old is None
-        else f"Solid: {count_of(len(results[0].bugs), 'bug')} of the new model;"
-        f" dashed: {len(old.bugs):,} of the old one."
+        else f"Solid: {count_of(results[0].counts.unique_bugs, 'bug')} of the new model;"
+        f" dashed: {old.counts.unique_bugs:,} of the old one."
     )
     return Plot(
         tuple(
-            ("old" if result is old else "", _step_path(result, width, height))
+            (kind, path)
             for result in every
+            for kind, path in _curve_paths(result, width, height, is_old=result is old)
         ),
         tuple(
-            (f"{_y_of(bugs, height):.1f}", f"{bugs:,}") for bugs in _round_ticks(height)
+            (f"{_y_of(bugs, height):.1f}", f"{bugs:,}")
+            for bugs in _round_ticks(height, 5)
         ),
-        tuple(_axis_label(case, width) for case in _round_ticks(width)),
+        tuple(
+            _axis_label(case, width)
+            for case in _round_ticks(width, 5 if width < 100_000 else 3)
+        ),
         words,
     )
 
 
 def _axis_label(case: int, width: int) -> tuple[str, str, str]:
-    x = _x_of(case, width)
-    anchor = "end" if x > WIDTH - RIGHT - 24 else "middle"
-    return f"{x:.1f}", anchor, f"{case:,}"
+    x, label = _x_of(case, width), f"{case:,}"
+    anchor = "end" if x + _LETTER * len(label) / 2 > WIDTH else "middle"
+    return f"{x:.1f}", anchor, label
 
 
 def _count_cases(result: Result) -> int:
@@ -266,12 +272,13 @@ def _describe_curve(results: Sequence[Result]) -> str:
     (result,) = results
     cases = [bug.case for bug in result.bugs]
     said = f"The first bug came with case {cases[0]:,}"
-    if len(cases) > 2:
-        half = cases[(len(cases) - 1) // 2]
-        said += f", half of them by case {half:,}, the last with {cases[-1]:,}"
     later = result.counts.unique_bugs - len(cases)
     if later > 0:
-        said += f"; {count_of(later, 'later one')} not drawn"
+        said += f", bug {len(cases):,} with case {cases[-1]:,}"
+        said += f"; of {count_of(later, 'later one')} only the number is known (dotted)"
+    elif len(cases) > 2:
+        half = cases[(len(cases) - 1) // 2]
+        said += f", half of them by case {half:,}, the last with {cases[-1]:,}"
     return said + f". Cases in all: {_count_cases(result):,}."
 
 
@@ -283,8 +290,13 @@ def _y_of(bugs: float, height: int) -> float:
     return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * bugs / height
 
 
-def _step_path(result: Result, width: int, height: int) -> str:
-    """Return the path that rises by one at each bug, thinned where bugs are many."""
+def _curve_paths(
+    result: Result, width: int, height: int, *, is_old: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the path that rises by one at each bug, thinned where bugs are many.
+
+    Of bugs that were not kept only the number is known, and when it was reached.
+    """
     cases = [bug.case + 1 for bug in result.bugs]
     every = max(1, math.ceil(len(cases) / _MOST_MARKS))
     marks = [*range(every - 1, len(cases), every)]
@@ -293,11 +305,16 @@ def _step_path(result: Result, width: int, height: int) -> str:
     path = [f"M{_x_of(0, width):.1f} {_y_of(0, height):.1f}"]
     for mark in marks:
         path.append(f"H{_x_of(cases[mark], width):.1f}V{_y_of(mark + 1, height):.1f}")
-    return "".join(path) + f"H{_x_of(_count_cases(result), width):.1f}"
+    end, total = _x_of(_count_cases(result), width), result.counts.unique_bugs
+    is_whole = total <= len(cases)
+    yield "old" * is_old, "".join(path) + (f"H{end:.1f}" if is_whole else "")
+    if not is_whole:
+        start = path[-1].lstrip("MH").replace("V", " ")
+        yield "later", f"M{start}L{end:.1f} {_y_of(total, height):.1f}"
 
 
-def _round_ticks(most: int) -> list[int]:
-    """Return round numbers from 0 up to what is drawn, about four of them."""
+def _round_ticks(most: int, parts: int) -> list[int]:
+    """Return round numbers from 0 up to what is drawn, of at most so many parts."""
     size = 10 ** math.floor(math.log10(max(1, most)))
-    steps = (step for step in (size // 5, size // 2, size, 2 * size) if step)
-    return list(range(0, most + 1, next(s for s in steps if most / s <= 5)))
+    steps = (s for s in (size // 5, size // 2, size, 2 * size, 5 * size) if s)
+    return list(range(0, most + 1, next(s for s in steps if most / s <= parts)))

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from nomos import __version__
 from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
 from nomos.report.html.drawings import HEIGHT, LEFT, RIGHT, WIDTH, Plot, plot_curve
+from nomos.report.html.signoff import SignOff, build_sign_off
 from nomos.report.html.templating import (
     content_policy,
     template_environment,
@@ -34,6 +35,7 @@ from nomos.report.view import (
     model_names,
     view_properties,
 )
+from nomos.results.gate import Ruling
 from nomos.results.result import Result
 
 _LONGEST_SPEC = 100_000  # characters
@@ -78,8 +80,12 @@ class Section:
         return Markup("<hr>").join(self.cards.rest)
 
 
-def html_page(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
-    """Return the page."""
+def html_page(
+    results: Sequence[Result],
+    failures: Sequence[Failure] = (),
+    rulings: Sequence[Ruling] = (),
+) -> str:
+    """Return the page; with rulings, a section to sign stands first."""
     told = view_properties(results)
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
@@ -101,6 +107,7 @@ def html_page(results: Sequence[Result], failures: Sequence[Failure] = ()) -> st
         headline=_page_headline(told, len(failures)),
         totals=_page_totals(told),
         failures=failures,
+        sign_off=build_sign_off(told, rulings) if rulings else None,
     )
 
 
@@ -109,13 +116,19 @@ def render_page(
     columns: Sequence[Column],
     *,
     failures: Sequence[Failure] = (),
+    sign_off: SignOff | None = None,
     **words: str,
 ) -> str:
     """Return a page with these sections."""
     script = Markup(template_text("script.js"))  # ours, as the style is
     style = Markup(template_text("style.css"))
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
-    facts: Mapping[str, Any] = {**words, "plot": plot, "failures": failures}
+    facts: Mapping[str, Any] = {
+        **words,
+        "plot": plot,
+        "failures": failures,
+        "sign_off": sign_off,
+    }
     found = {status for section in sections for status in section.cards.statuses}
     template = template_environment().get_template("page.html")
     return template.render(
@@ -152,8 +165,13 @@ def _clearest_first(one: PropertyView) -> list[FoundBug]:
 def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     """Return how many bugs there are, and what must be said of those not shown."""
     kept = len(cards.in_page) + len(cards.rest)
-    single = len(one.results) == 1
-    total = one.first.counts.unique_bugs if single else kept + cards.left_out
+    total = kept + cards.left_out
+    is_cut = any(len(r.bugs) < r.counts.unique_bugs for r in one.results)
+    if len(one.results) == 1:
+        total, words = one.first.bugs_in_all, ""
+    else:
+        words = f" in {len(one.results)} seeds together"
+        words += ", or more" if is_cut else ""
     notes = []
     if total > kept:
         notes.append(
@@ -174,19 +192,20 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             f"Pictures are drawn for the first {MOST_DRAWN} bugs at most; nomos show ID"
             " -o FOLDER draws any."
         )
-    return f"{total:,}", notes
+    return f"{total:,}{words}", notes
 
 
 def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
     first = one.first
     facts = [
-        ("found", f"{one.bugs_words} unique bugs, {one.rate}"),
+        ("found", one.found_words),
         ("kind", f"{one.k}-safety"),
         ("cases", one.cases),
         ("search", f"{first.search}, seed {one.seeds}"),
-        ("speed", f"{one.speed} cases/s, {first.mode}".removesuffix(", ")),
         ("model", first.subject.model or "-"),
     ]
+    if one.speed != "-":
+        facts.insert(4, ("speed", f"{one.speed} cases/s, {first.mode}"))
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
 
 
@@ -209,7 +228,8 @@ def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
         Column("seed", "number extra", [one.seeds for one in told]),
     ]
     dull = {"model", "search", "seed", "new"}
-    return [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+    columns = [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
+    return [c for c in columns if set(c.cells) != {"-"}]
 
 
 def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
@@ -230,11 +250,13 @@ def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
 def _page_totals(told: Sequence[PropertyView]) -> str:
     counts = [result.counts for one in told for result in one.results]
     if all(len(one.results) == 1 for one in told):
-        bugs = count_of(sum(c.unique_bugs for c in counts), "unique bug")
+        bugs = count_of(int(sum(one.bugs for one in told)), "unique bug")
     else:
         bugs = f"{sum(one.bugs for one in told):,.1f} unique bugs a seed"
     tests, seconds = sum(c.tests for c in counts), sum(c.seconds for c in counts)
-    said = [f"{bugs} in {count_of(tests, 'case')}, {seconds:,.1f} s"]
+    said = [
+        bugs + (f" in {count_of(tests, 'case')}, {seconds:,.1f} s" if tests else "")
+    ]
     searches, seeds = {one.first.search for one in told}, {one.seeds for one in told}
     if len(searches) == 1:
         said.append(f"{searches.pop()} search")

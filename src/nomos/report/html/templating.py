@@ -34,6 +34,7 @@ def template_environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["attribute"] = attribute_text
+    made.filters["coded"] = mark_code
     made.filters["breakable"] = break_words
     # A number stays with its per cent sign.
     made.filters["unbroken"] = lambda words: words.replace(" %", "\N{NO-BREAK SPACE}%")
@@ -57,6 +58,17 @@ def _make_visible(value: Any) -> Any:
 def attribute_text(value: object) -> str:
     """Return a value as what stands between the quotes of an attribute."""
     return ODD.sub(_code_point, str(value)[:2000])
+
+
+def mark_code(value: str) -> Markup:
+    """Return a text whose words in backticks are shown as code."""
+    if value.count("`") % 2:
+        return Markup(escape(_make_visible(value)))
+    parts = [Markup(escape(_make_visible(part))) for part in value.split("`")]
+    marked = [
+        Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts)
+    ]
+    return Markup("").join(marked)
 
 
 def break_words(value: str) -> Markup:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
@@ -27,6 +27,7 @@ from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
 
 _CHECKPOINT_S = 1.0  # how much work a killed campaign may lose
+_SHARE = 0.05  # of its time that a campaign may spend on checkpoints
 _RETRY_S = 5.0  # how long recorded bugs are tried before the campaign begins
 _MOST_RETRIED = 100
 _MOST_KNOWN_KEPT = 10_000  # names of known bugs in a checkpoint
@@ -40,10 +41,11 @@ class Recording:
     store: Store
     campaign: Campaign
     warn: Callable[[str], None]
-    _id: int | None = None
+    remembered: Callable[[], Any] = lambda: None  # what its worker knows of answers
+    id: int | None = None  # of the campaign in the store
     done: Result | None = None  # of a campaign that had ended when its run was killed
     _retries: bool = False
-    _written: float = field(default_factory=time.perf_counter)
+    _due: float = field(default_factory=lambda: time.perf_counter() + _CHECKPOINT_S)
 
     def begin(self, *, retry: bool) -> None:
         """Open the record, or go on with that of the same campaign if it was killed.
@@ -60,7 +62,7 @@ class Recording:
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
-            self._id = self.store.begin(campaign.result())
+            self.id = self.store.begin(campaign.result())
             self._retries = retry
 
     def retry(self, confirm: Confirm) -> None:
@@ -68,9 +70,9 @@ class Recording:
 
         What became of them is written at once, for a campaign that goes on later.
         """
-        if self._id is not None and self._retries:
+        if self.id is not None and self._retries:
             with self._or_without("this campaign is not stored"):
-                self.campaign.recorded = recorded = self._retry(self._id, confirm)
+                self.campaign.recorded = recorded = self._retry(self.id, confirm)
                 for bug in recorded.fixed:
                     self.store.mark(bug, "fixed")
                 self._write(self.campaign.result(), finished=False)
@@ -86,7 +88,7 @@ class Recording:
             yield
         except StoreError as error:
             self.warn(f"{said}: {error}")
-            self._id, self.campaign.bugs.is_stored = None, False
+            self.id, self.campaign.bugs.is_stored = None, False
 
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
@@ -106,7 +108,7 @@ class Recording:
                 f" {' and '.join(changed)} changed\nhelp: run it anew, without --resume"
             )
         campaign.bugs.is_stored = True
-        self._id = found.id
+        self.id = found.id
         if found.is_finished:
             self.done, campaign.stop = found.result, found.result.reason or "it ended"
             return True
@@ -160,20 +162,20 @@ class Recording:
 
     def progress(self) -> None:
         """Write what is new, now and then."""
-        due = time.perf_counter() - self._written > _CHECKPOINT_S
-        if self._id is not None and due and self.campaign.can_resume:
+        is_due = time.perf_counter() > self._due
+        if self.id is not None and is_due and self.campaign.can_resume:
             self._write(self.campaign.result(), finished=False)
 
     def finish(self, result: Result) -> None:
         """Write the rest; a campaign that was stopped from outside can be resumed."""
-        if self._id is None:
+        if self.id is None:
             return
         stopped = self.campaign.is_stopped
         if self.done is None and not self._write_end(result, stopped=stopped):
             return
         bugs, options = self.campaign.bugs, self.campaign.options
         if options.accept and bugs.is_stored and not stopped:
-            self._accept(self._id, result.subject)
+            self._accept(self.id, result.subject)
 
     def _write_end(self, result: Result, *, stopped: bool) -> bool:
         """Write the rest; False in the middle of a range: the last checkpoint holds."""
@@ -183,20 +185,24 @@ class Recording:
         return True
 
     def _write(self, result: Result, *, finished: bool) -> None:
-        assert self._id is not None
-        campaign = self.campaign
+        assert self.id is not None
+        campaign, began = self.campaign, time.perf_counter()
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
+        state = _state(campaign)
+        if not finished:
+            state["remembered"] = self.remembered() or campaign.remembered
         with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
-                self._id,
+                self.id,
                 result,
-                _state(campaign),
+                state,
                 new=new,
                 seen=campaign.bugs.table.take_touched(),
                 shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
                 finished=finished,
             )
-        self._written = time.perf_counter()
+        ended = time.perf_counter()
+        self._due = ended + max(_CHECKPOINT_S, (ended - began) / _SHARE)
 
     def _accept(self, id: int, subject: Subject) -> None:
         """Keep the bugs in the files that go into the repository."""
@@ -227,6 +233,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
         "spent": campaign.spent,
+        "cost": campaign.plan.cost,
         "asked": dict(campaign.meter.asked),
         "raised": dict(campaign.meter.raised),
     }
@@ -256,6 +263,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if "known" in state:  # as it began: another seed may have found more since
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.spent = state.get("spent", 0)
+    campaign.plan.cost = state.get("cost")
+    campaign.remembered = state.get("remembered")
     campaign.meter.asked.update(state.get("asked", {}))
     campaign.meter.raised.update(state.get("raised", {}))
     campaign.go_on(state["next_case"], state["next_first"])

@@ -12,6 +12,7 @@ from nomos import api
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
+from nomos.files import write_whole
 from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
 from nomos.runner.project.naming import model_name, project_root
@@ -107,6 +108,7 @@ class RepairListener:
     begun: Callable[[Repairing], None] = lambda repairing: None
     step: Callable[[int, float], None] = lambda number, part: None
     round: Callable[[Round], None] = lambda done: None
+    ended: Callable[[Repair], None] = lambda result: None  # then its rounds are dropped
 
 
 def repair(
@@ -208,11 +210,8 @@ class Repairing:
     def _path_to_write(self) -> Path | None:
         """Return what is to be written; something that exists is never overwritten."""
         path = self.plan.out or (path_of_repaired(self.name) if self.is_file else None)
-        if path is not None and path.exists():
-            raise NomosError(
-                f"{path} exists and is not overwritten: move it away, or name another "
-                "file with --out"
-            )
+        if not self.plan.resume:
+            _refuse_existing(path)
         return path
 
     def _build_domain(self, model: Callable[[], Any]) -> Domain:
@@ -254,6 +253,8 @@ class Repairing:
         checkpoint, progress = self._open_checkpoint(), RoundProgress()
         if checkpoint is not None and plan.resume:
             progress = checkpoint.load()
+        if not _is_own(self.path, progress):
+            _refuse_existing(self.path)
         if plan.resume and not progress.rounds:
             rounds.notes["--resume"] = "there was nothing to go on with: it began anew"
         for done in progress.rounds:
@@ -262,7 +263,8 @@ class Repairing:
             if checkpoint is not None:
                 checkpoint.save(progress)
             listener.round(done)
-        result = self._finish_repair(before, rounds, progress)
+        result = self._finish_repair(before, rounds, progress, checkpoint)
+        listener.ended(result)
         if checkpoint is not None:
             checkpoint.clear()
         return result
@@ -290,7 +292,11 @@ class Repairing:
         return Checkpoint(root / FOLDER / "repair" / f"{key}.zip")
 
     def _finish_repair(
-        self, before: Evaluation, rounds: Rounds, progress: RoundProgress
+        self,
+        before: Evaluation,
+        rounds: Rounds,
+        progress: RoundProgress,
+        checkpoint: Checkpoint | None,
     ) -> Repair:
         """Write the best model and judge what was written."""
         goal, chosen = self.plan, progress.best
@@ -299,7 +305,7 @@ class Repairing:
         self.swappable.model = self.original
         refused, verdict = "", verdict_on(before, before, goal, 0)
         if chosen:
-            path = self._write_model()
+            path = self._write_model(progress, checkpoint)
             after = self._judge_model()
             noise = noise_of(self._first_right, self.held_out.right(self.function))
             verdict = verdict_on(before, after, goal, chosen, noise)
@@ -342,16 +348,21 @@ class Repairing:
                 found[one.name] = open_proof(error, one.spec, options)
         return found
 
-    def _write_model(self) -> Path | None:
+    def _write_model(
+        self, progress: RoundProgress, checkpoint: Checkpoint | None
+    ) -> Path | None:
         """Write the model and take it from there: what is judged is what is kept."""
         if self.path is None:
             self.swappable.model = self.trainer.model
             return None
+        if not _is_own(self.path, progress):  # somebody's, written meanwhile
+            _refuse_existing(self.path)
+        content = self.trainer.content()
+        progress.written = repair_key([content])
+        if checkpoint is not None:  # before: what is there after a kill is known
+            checkpoint.save(progress)
         try:
-            with self.path.open("xb") as file:
-                file.write(self.trainer.content())
-        except FileExistsError:
-            raise NomosError(f"{self.path} exists and is not overwritten") from None
+            write_whole(self.path, content)
         except OSError as error:
             raise ModelError(f"{self.path} cannot be written: {error}") from error
         _, at, factory = self.name.rpartition("@")
@@ -359,3 +370,18 @@ class Repairing:
         schema = self.swappable.schema
         self.swappable.model = load_model(name, trust=True, schema=schema)
         return self.path
+
+
+def _refuse_existing(path: Path | None) -> None:
+    if path is not None and path.exists():
+        raise NomosError(
+            f"{path} exists and is not overwritten: move it away, or name another "
+            "file with --out"
+        )
+
+
+def _is_own(path: Path | None, progress: RoundProgress) -> bool:
+    """Tell whether a file is what the same repair wrote before it was killed."""
+    if path is None or not progress.written or not path.is_file():
+        return False
+    return repair_key([path.read_bytes()]) == progress.written

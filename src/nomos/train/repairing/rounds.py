@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nomos.errors import StoreError
+from nomos.errors import ModelError, StoreError
 from nomos.files import write_whole
 from nomos.models.recognise import open_archive
 from nomos.results.reading import decode_value, parse_json
@@ -40,7 +40,7 @@ from nomos.train.repairing.judging.evaluate import (
 )
 from nomos.train.repairing.trainers.choose import Trainer
 
-_VERSION = 3  # of what is kept of a repair
+_VERSION = 4  # of what is kept of a repair
 _FIRST_WEIGHT, _LARGEST_WEIGHT = 4.0, 128.0
 _LOOKED_AT = 5000  # cases of each spec that a round is looked at with
 _FEWEST_CASES, _MOST_CASES = 2000, 60_000  # drawn for a round, of each spec
@@ -116,6 +116,7 @@ class RoundProgress:
     now: bytes = b""
     best_state: bytes = b""
     stop: str = ""
+    written: str = ""  # the digest of the model's file
 
 
 def seed_of(seed: int, *what: object) -> int:
@@ -280,6 +281,7 @@ class Checkpoint:
             "version": _VERSION,
             "best": progress.best,
             "stop": progress.stop,
+            "written": progress.written,
             "rounds": [asdict(one) for one in progress.rounds],
         }
         written = io.BytesIO()
@@ -309,11 +311,12 @@ class Checkpoint:
             rounds = [decode_value(Round, data) for data in document["rounds"]]
             best_round = decode_value(int, document["best"])
             stop = decode_value(str, document["stop"])
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            written = decode_value(str, document["written"])
+        except (OSError, ValueError, KeyError, TypeError, ModelError) as error:
             raise StoreError(
                 f"{self.path} holds no repair to go on with: {error}; delete it"
             ) from None
-        return RoundProgress(rounds, best_round, now, best, stop)
+        return RoundProgress(rounds, best_round, now, best, stop, written)
 
     def clear(self) -> None:
         """Forget the repair."""

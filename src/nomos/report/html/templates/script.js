@@ -70,7 +70,7 @@ function matching(line, terms) {
   }
   const order = controls.order.value;
   if (order !== 'found') {
-    const sign = order === 'seen' ? -1 : 1;
+    const sign = order === 'changes' ? 1 : -1;
     const keys = new Map(chosen.map((at) => [at, sign * Number(fact(line, at, order))]));
     chosen.sort((a, b) => keys.get(a) - keys.get(b) || a - b);
   }
@@ -96,8 +96,8 @@ function apply() {
   }
   clear.hidden = !touched && !controls.verdict.value && !controls.model.value;
   const properties = grouped(names.size) + (names.size === 1 ? ' property' : ' properties');
-  const which = bugs === all ? counted(all, 'bug') : grouped(bugs) + ' of ' + counted(all, 'bug');
-  tell(which + ' in ' + properties);
+  const which = bugs === all ? '' : grouped(bugs) + ' of ';
+  tell(which + counted(all, 'bug') + ' on this page, in ' + properties);
 }
 
 function redraw(line) {
@@ -298,6 +298,6 @@ if (innerWidth >= WIDE && lines.length <= FEW) for (const about of document.quer
 addEventListener('hashchange', follow);
 addEventListener('beforeprint', () => { for (const one of document.querySelectorAll('.about, .card')) one.open = true; });
 tools.hidden = all === 0;
-tell(counted(all, 'bug') + ' in ' + grouped(new Set(lines.map((line) => line.name)).size) + ' properties');
+apply();
 follow();
 })();

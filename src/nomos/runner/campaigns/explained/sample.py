@@ -5,13 +5,11 @@ Random cases are drawn independently, so the first ones will do.
 
 from __future__ import annotations
 
-import base64
-import zlib
-
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Verdict
+from nomos.engine.answers import pack_array, unpack_array
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged
 from nomos.engine.vectorized.distinct import STEP, mix_words
 
@@ -55,10 +53,8 @@ class Sample:
 
     def text(self) -> str:
         """Return the sample as text that a store can keep."""
-        both = np.concatenate([self.cases, self.failed]).astype("<i8")
-        return base64.b64encode(zlib.compress(both.tobytes())).decode()
+        return pack_array(np.concatenate([self.cases, self.failed]).astype("<i8"))
 
     def restore(self, text: str) -> None:
         """Take back what `text` gave."""
-        both = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8")
-        self.cases, self.failed = both.reshape(2, -1).astype(np.int64)
+        self.cases, self.failed = unpack_array(text, "<i8", (2, -1))

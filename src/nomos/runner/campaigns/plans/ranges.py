@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nomos.engine.judged import Judged
 from nomos.results.result import Scope
@@ -14,6 +16,8 @@ ON_DEVICE = 2**19  # on a device they do: violations are run again in larger bat
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
+_TOO_LONG = 4  # times as long: what cases cost before is no longer true
+_STEPS = (8, 2)  # between sizes; on a device, larger ones pay off
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,8 @@ class Range:
     to `stop` are meant. `one_by_one` runs each alone and says which is under way.
     Where several ranges share the calls of the model, this one is meant to need `calls`.
     `made` are the cases that a search has made, at most `batch` of them run at once;
-    with `signals`, it is told how near each came to a violation.
+    with `signals`, it is told how near each came to a violation. `remembered` is what a
+    campaign that is resumed here knew of answers.
     """
 
     first: int
@@ -40,6 +45,7 @@ class Range:
     made: Proposal | None = field(default=None, compare=False, repr=False)
     batch: int | None = None
     signals: bool = False
+    remembered: Any = field(default=None, compare=False, repr=False)
 
     def around(self, row: int) -> tuple[Range, Range]:
         """Return the cases before one case, and those behind it."""
@@ -92,7 +98,7 @@ class Plan:
         self.batch = batch
         self._largest = largest
         self._longest = _LONGEST_S if largest <= LARGEST else _LONGEST_ON_DEVICE_S
-        self._size = min(SMALLEST, batch or largest)
+        self.cost: float | None = None  # seconds a case takes, the least so far
 
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a campaign can go on from a case; listed ones say so themselves."""
@@ -105,9 +111,9 @@ class Plan:
 
     def next(self, wanted: float, cases_per_input: float) -> Range | None:
         """Return the next range, with no more cases than are wanted; None: wait."""
-        count = max(1, int(min(self._size, wanted)))
+        count = max(1, int(min(self._size(), wanted)))
         if self.total is not None:
-            count = max(1, int(self._size / max(1.0, cases_per_input)))
+            count = max(1, int(self._size() / max(1.0, cases_per_input)))
             count = min(count, self.total - self.next_first)
         planned = Range(self.next_first, count, self.is_listed)
         self.next_first += count
@@ -116,13 +122,20 @@ class Plan:
     def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
         """Take in the verdicts on a range; here they change nothing."""
 
+    def _size(self) -> int:
+        """Return how many cases are over in time: one of a few sizes, for any speed."""
+        if self.batch is not None or self.cost is None:
+            return self.batch or SMALLEST
+        fit, step = (
+            self._longest / max(self.cost, 1e-9),
+            _STEPS[self._largest > LARGEST],
+        )
+        size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
+        return min(self._largest, size)
+
     def took(self, seconds: float, cases: int) -> None:
-        """Learn how long a chunk took."""
-        if self.batch is not None:
-            self._size = self.batch
-        elif seconds > self._longest:
-            self._size = max(SMALLEST, min(self._size, max(1, cases)) // 2)
-        elif seconds < self._longest / 8 and cases * 2 >= self._size:
-            self._size = min(self._largest, self._size * 8)
-        elif seconds < self._longest / 2 and self._largest > LARGEST:
-            self._size = min(self._largest, self._size * 2)
+        """Learn what a case costs: the least so far, as others may keep a machine busy."""
+        if cases and self.cost is not None and seconds < _TOO_LONG * self._longest:
+            self.cost = min(self.cost, seconds / cases)
+        elif cases:  # the first, or the model has become slow
+            self.cost = seconds / cases

@@ -1,0 +1,204 @@
+"""How the columns of a table are read for a model: as what, and which of them at all.
+
+What the model says of its columns comes first, then what is seen in the cells.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from nomos.domain.reading.csvfile import (
+    MISSING,
+    MOST_LEVELS,
+    Columns,
+    are_dates,
+    infer_features,
+    number,
+    text_levels,
+)
+from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real
+from nomos.errors import NomosError
+from nomos.models.adapter import plain_name
+
+# What the column that a model predicts is often called; it is then no feature.
+TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
+_CODE = re.compile(r"\s*0\d+\s*")  # a zip code, a telephone number: no amount
+_ID = re.compile(r"(.*[\W_])?(id|uuid|guid|key|index|nr|no|number|unnamed)\W*\d*")
+_FEWEST_IDS = 20  # rows; fewer may well all differ by chance
+_LADDERS = (
+    ("very low", "low", "medium", "high", "very high"),
+    ("tiny", "small", "medium", "large", "huge"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("poor", "fair", "good", "very good", "excellent"),
+    ("xs", "s", "m", "l", "xl", "xxl"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table is read for a model; `about` says of a feature why no spec is of it."""
+
+    features: list[Feature]
+    unused: list[str]
+    about: dict[str, str] = field(default_factory=dict)
+
+
+def read_for_model(model: Any, columns: Columns, name: str, data: Path) -> Reading:
+    """Return how a table is read for a model, by its columns' names or their number."""
+    names = _model_columns(model, columns)
+    if names is None:
+        found = _by_width(columns, getattr(model, "width", None), name, data)
+    else:
+        found = _by_name(columns, names, model, name, data)
+    features = [_widen_range(f, columns.get(f.name, ())) for f in found.features]
+    levels = getattr(model, "levels", {})
+    about = {
+        f.name: said
+        for f in features
+        if (said := describe_column(f, columns.get(f.name, ()), f.name in levels))
+    }
+    return Reading(features, found.unused, about)
+
+
+def describe_column(feature: Feature, cells: Sequence[str], is_code: bool) -> str:
+    """Return why no spec is written about a column, nothing where one may be."""
+    known = [cell.strip() for cell in cells if cell.strip() not in MISSING]
+    has_range = len(cells) == 1 and isinstance(feature, Integer | Real)  # a guess
+    if cells and len(set(known)) < 2 and not has_range:
+        return "constant"
+    if len(cells) >= _FEWEST_IDS and len(set(known)) == len(cells):
+        is_named_so = _ID.fullmatch(feature.name.lower()) is not None
+        count = range(len(known))
+        is_counter = [number(cell) for cell in known] in (
+            [*count],
+            [n + 1 for n in count],
+        )
+        if is_named_so or is_counter or isinstance(feature, Category):
+            return "an id"
+    return "a code" * (is_code and isinstance(feature, Integer | Real))
+
+
+def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
+    """Return a feature of a table of one row with a range about its value: a guess."""
+    if len(cells) == 1 and isinstance(feature, Integer):
+        spread = max(1, abs(feature.low))
+        return Integer(feature.name, feature.low - spread, feature.high + spread)
+    if len(cells) == 1 and isinstance(feature, Real):
+        width = max(1.0, abs(feature.low))
+        return Real(feature.name, feature.low - width, feature.high + width)
+    return feature
+
+
+def _model_columns(model: Any, columns: Columns) -> list[str] | None:
+    """Return the columns of a table that a model says it was trained on, if it does."""
+    names = getattr(model, "columns", None)
+    if names is None or hasattr(model, "estimator"):  # which is asked by these names
+        return None if names is None else [str(name) for name in names]
+    known = {plain_name(name): name for name in columns}
+    found = [known.get(plain_name(name), "") for name in names]
+    return found if all(found) else None
+
+
+def _by_name(
+    columns: Columns, names: list[str], model: Any, shown: str, data: Path
+) -> Reading:
+    """Take the columns that the model was trained on, as a frame if some hold texts."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise NomosError(
+            f"{shown} was trained on columns that {data} has not: {', '.join(missing)}"
+        )
+    unused = [name for name in columns if name not in names]
+    kept = {name: columns[name] for name in names}
+    levels: dict[str, Sequence[Any]] = getattr(model, "levels", {})
+    known = {plain_name(name): values for name, values in levels.items()}
+    single = [
+        _by_levels(name, cells, known.get(plain_name(name)), model)
+        for name, cells in kept.items()
+    ]
+    if any(isinstance(feature, Category) for feature in single):
+        return Reading(single, unused)
+    return Reading(infer_features(kept, one_hot=False), unused)
+
+
+def _by_levels(
+    name: str, cells: list[str], levels: Sequence[Any] | None, model: Any
+) -> Feature:
+    """Return the feature of a column, whose levels the model knows or not."""
+    by_texts = levels is not None and any(isinstance(one, str) for one in levels)
+    if levels is not None and (by_texts or not hasattr(model, "estimator")):
+        return Category(name, order_levels(text_levels(cells)))
+    (feature,) = infer_features({name: cells}, one_hot=False, most_levels=math.inf)
+    if isinstance(feature, Category):
+        return replace(feature, levels=order_levels(text_levels(cells)))
+    return feature
+
+
+def order_levels(levels: set[str]) -> tuple[str, ...]:
+    """Return levels in their order: of their meaning, if they are words for amounts."""
+    words = {level: level.strip().lower().replace("_", " ") for level in levels}
+    for ladder in _LADDERS:
+        gaps = sorted(level for level in levels if level in MISSING)
+        others = [level for level in levels if level not in MISSING]
+        if len(others) > 1 and all(words[level] in ladder for level in others):
+            return (*gaps, *sorted(others, key=lambda one: ladder.index(words[one])))
+    return tuple(sorted(levels))
+
+
+def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
+    """Choose the columns and their form that the model can take."""
+    targets = [name for name in columns if name.lower() in TARGETS]
+    codes = [n for n, cells in columns.items() if any(map(_CODE.fullmatch, cells))]
+    dates = [name for name, cells in columns.items() if are_dates(cells)]
+    without: list[Sequence[str]] = [targets[-1:], (), list(columns)[-1:]]
+    ways: list[tuple[Sequence[str], Sequence[str], bool, float]] = [
+        (dropped, texts, one_hot, most)
+        for most, texts, dropped, one_hot in product(
+            (MOST_LEVELS, math.inf), (codes, ()), without, (False, True)
+        )
+    ]
+    ways += [
+        ((*dropped, *dates), codes, one_hot, MOST_LEVELS)
+        for dropped, one_hot in product(without, (False, True))
+    ]
+    tried: set[int] = set()
+    for dropped, texts, one_hot, most in ways:
+        kept = {n: cells for n, cells in columns.items() if n not in dropped}
+        features = _infer_kept(kept, texts, one_hot, most)
+        total = sum(feature.width for feature in features)
+        if width is None or total == width:
+            used = {feature.name for feature in features}
+            groups = tuple(f.name for f in features if isinstance(f, OneHot))
+            unused = [n for n in columns if n not in used and not n.startswith(groups)]
+            return Reading(features, unused)
+        tried.add(total)
+    raise NomosError(
+        f"{model} takes {width} numbers a row, but {data} gives"
+        f" {', '.join(map(str, sorted(tried)))}"
+        " (with and without its last column, categories as one number or one-hot):"
+        " give a table of just what the model was trained on"
+    )
+
+
+def _infer_kept(
+    columns: Columns, texts: Sequence[str], one_hot: bool, most_levels: float
+) -> list[Feature]:
+    """Return the features of columns, of which some are texts, whatever they look like."""
+    found = infer_features(columns, one_hot=one_hot, most_levels=most_levels)
+    if not texts:
+        return found
+    kind = OneHot if one_hot else Category
+    kept: list[Feature] = []
+    for feature in found:
+        levels = tuple(sorted(text_levels(columns.get(feature.name, ()))))
+        if feature.name not in texts or not isinstance(feature, Integer | Real | Flag):
+            kept.append(feature)
+        elif len(levels) <= most_levels:
+            kept.append(kind(feature.name, levels))
+    return kept
