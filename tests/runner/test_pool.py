@@ -11,8 +11,8 @@ import pytest
 
 from nomos.domain.meter import Grant
 from nomos.engine.interpreter import Verdict
-from nomos.runner.executors.crew import Crew, Died, InlineCrew
-from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
+from nomos.runner.executors.pool import InlinePool, WorkerCrash, WorkerPool
+from nomos.runner.executors.processes import ProcessPool, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
@@ -28,8 +28,8 @@ POOLS: dict[str, Callable[[Path], WorkerPool]] = {
 }
 
 
-def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit(Grant(), "about", Job(spec), False)
+def ask(pool: WorkerPool, spec: Path) -> int:
+    return pool.submit(Grant(), "about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -148,7 +148,7 @@ def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
 
 
 def test_a_death_is_the_verdict_on_one_case_that_is_a_test() -> None:
-    judged = Died("it died").find_verdict()
+    judged = WorkerCrash("it died").find_verdict()
     columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
     assert [column.tolist() for column in columns] == [
         [Verdict.CRASHED],

@@ -221,8 +221,8 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.rmdir()
     pool = ProcessPool(Setting(tmp_path), Options(isolate=True))
     try:
-        crew.submit(Grant(), "about", Job(steps), False)
-        (answer,) = crew.wait()
+        pool.submit(Grant(), "about", Job(steps), False)
+        (answer,) = pool.wait()
         assert answer.value.subject.property == "steps"
     finally:
         pool.close()
@@ -232,8 +232,8 @@ def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
     pool = ProcessPool(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = crew.submit(Grant(), "about", Job(steps), False)
-            (answer,) = crew.wait()
+            ticket = pool.submit(Grant(), "about", Job(steps), False)
+            (answer,) = pool.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"
             os.kill(pool._pool[0].process.pid, signal.SIGKILL)

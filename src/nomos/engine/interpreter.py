@@ -267,7 +267,7 @@ class Interpreter:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        return case.outcome(error, self._gap)
+        return case.outcome(error, self._margin)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
-from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
 from nomos.results.margins import against_chance, histogram, join_margins
 from nomos.results.result import Bug, Crash, Result, Verdict
@@ -88,7 +87,7 @@ class FoundBug:
     @property
     def miss(self) -> float:
         """By how much it misses what is ensured, without a sign; to sort by."""
-        return abs(self.bug.gap or 0.0)
+        return abs(self.bug.margin or 0.0)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -307,7 +306,7 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
         rate = tried_text(results, violations)
         if first.verdict == "failed":
             rate = f"{sum(violations)} of {judged}"
-        if all(e.is_idle for e in same):
+        if all(e.is_vacuous for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
         yield EnsuresView(one.text, one.line, bugs, rate)

@@ -374,7 +374,7 @@ def to_data(result: Result) -> dict[str, Any]:
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
-    data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
+    data["margins"] = None if result.margins is None else sorted(result.margins.items())
     del data["live"], data["finished"]
     counts = data.pop("counts")
     return {**subject, "properties": texts, **counts, **data}

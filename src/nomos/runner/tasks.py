@@ -10,7 +10,7 @@ from nomos.domain.meter import Grant, Meter, Phase
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
 from nomos.runner.campaigns.bugs import IsolatedRerun
-from nomos.runner.executors.crew import Answer, Crew, InlineCrew
+from nomos.runner.executors.pool import Answer, InlinePool, WorkerPool
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals
 
@@ -38,7 +38,7 @@ class Tasks:
         if not isinstance(self.pool, InlinePool):  # others load it for themselves
             job = replace(job, loaded=None, prepared=None)
         grant = Grant(granted, phase, meter.campaign)
-        ticket = self.crew.submit(grant, method, job, *arguments)
+        ticket = self.pool.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket
 
@@ -71,11 +71,11 @@ class Tasks:
         answer = self.wait_for(ticket)
         if answer.error is not None:
             raise answer.error
-        if answer.died is None:
+        if answer.crash is None:
             done: list[IsolatedRerun] = answer.value
             return done
         if len(cases) == 1:
-            return [IsolatedRerun(Verdict.CRASHED, answer.died.reason, "", {}, {})]
+            return [IsolatedRerun(Verdict.CRASHED, answer.crash.reason, "", {}, {})]
         half = len(cases) // 2
         first = self.confirm(meter, phase, job, cases[:half])
         return first + self.confirm(meter, phase, job, cases[half:])

@@ -146,7 +146,7 @@ class TestPage:
         assert "beside chance (luck)" in text
 
     def test_gaps_are_a_histogram(self, bug, result):
-        text = page(result(bug(), gaps={0.04: 29, 0.79: 1}))
+        text = page(result(bug(), margins={0.04: 29, 0.79: 1}))
         assert '<th scope="row">0.04</th><td>29</td>' in text
         assert '<th scope="row">0.79</th><td>1</td>' in text
         assert re.findall(r'<rect [^>]*width="([\d.]+)"', text) == ["99.5", "3.9"]

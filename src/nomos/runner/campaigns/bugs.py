@@ -263,7 +263,7 @@ class Bugs:
         totals.violations += int((how <= How.BATCH).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if not told.all():  # too many to be told apart: those that failed again count
+        if not told.all():  # too many to deduplicate: those that failed again count
             back = int(found.came_back[~told].sum())
             totals.violations += back
             totals.flaky += int((~told).sum()) - back
