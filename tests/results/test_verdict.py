@@ -197,7 +197,9 @@ def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))
 BROKEN = Proof("violated", cases=8, violating=(2, 2))
-OPEN = Proof("undecided", cases=8, violating=(0, 3), decided=5, reason="it is too large")
+OPEN = Proof(
+    "undecided", cases=8, violating=(0, 3), decided=5, reason="it is too large"
+)
 
 
 @pytest.mark.parametrize(
