@@ -32,9 +32,11 @@ class SpecError(NomosError):
     def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
         self.source = source
         self.diagnostics = tuple(diagnostics)
-        first = self.diagnostics[0].message if self.diagnostics else "no diagnostics"
-        more = f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
-        super().__init__(f"{source.name}: {first}{more}")
+        # Loaded when it is needed: it costs each start of the command line.
+        from nomos.diagnostics.render import render_diagnostic
+
+        pictures = [render_diagnostic(one, source) for one in self.diagnostics]
+        super().__init__("\n\n".join([f"{source.name} is wrong", *pictures]))
 
 
 class DomainError(NomosError):
