@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.executors.crew import Answer, Crew, Died
 from nomos.runner.executors.worker import About
@@ -58,7 +58,9 @@ class SimulatedCrew(Crew):
                 subject = Subject("simulated.nom", "simulated", ensures=(ENSURES,))
                 return Answer(ticket, About(subject, "vectorized", 1, INPUTS, {}))
             case "confirm":
-                alone = RunAlone(Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1})
+                alone = IsolatedRerun(
+                    Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1}
+                )
                 return Answer(ticket, [alone for _ in arguments[1]])
             case _:
                 return self._judged(ticket, arguments[2])

@@ -60,6 +60,17 @@ WRONG: dict[type, list[Any]] = {
     ],
     accepted.TakesFlag: [0, 1, "yes", "", [], NAN, np.int64(1), Hostile()],
     accepted.TakesText: ["", "  ", 3, True, b"host", [], NAN],
+    accepted.TakesRate: [
+        "",
+        "60",
+        "0/s",
+        "-1/min",
+        "1.5/s",
+        "60/day",
+        60,
+        (0, 1),
+        (1, 0),
+    ],
 }
 CASES = [
     (name, value)
@@ -83,6 +94,7 @@ TEXTS: dict[type, list[str]] = {
     accepted.TakesShare: ["1", "150%", "-0.1", "nan", "%", "two", ""],
     accepted.TakesWord: ["", "gided", "mutatd", "rya", "colums", "CPU", "3"],
     accepted.TakesText: ["", "  "],
+    accepted.TakesRate: ["", "60", "0/s", "60/day", "many/s", "1.5/s"],
 }
 TYPED = [
     (name, text)
@@ -257,8 +269,8 @@ def test_numbers_of_numpy_and_whole_reals_are_what_they_say() -> None:
         time=np.float32(2.0),  # type: ignore[arg-type]
         jobs=2.0,  # type: ignore[arg-type]
         groups=np.bool_(False),  # type: ignore[arg-type]
-        accept_unstable="1%",  # type: ignore[arg-type]
+        accept_flaky="1%",  # type: ignore[arg-type]
     )
     assert (made.budget, made.time, made.jobs) == (5, 2.0, 2)
     assert (type(made.budget), made.groups) == (int, False)
-    assert made.accept_unstable == 0.01
+    assert made.accept_flaky == 0.01

@@ -98,7 +98,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_unstable, and of
+    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """
@@ -312,8 +312,8 @@ def assert_holds(
         options["models"] = [options.pop("model")]
     if "seed" in options:
         options["seeds"] = [options.pop("seed")]
-    accepts = options.get("accept_unstable", 0.0)
-    gate = make_gate(max_rate, baseline, accept_unstable=accepts, min_cases=min_cases)
+    accepts = options.get("accept_flaky", 0.0)
+    gate = make_gate(max_rate, baseline, accept_flaky=accepts, min_cases=min_cases)
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error

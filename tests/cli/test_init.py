@@ -200,7 +200,7 @@ class TestColumns:
         assert 'HERE / "../m.skops"' in domain
         status, out = run_specs(folder / "new", "run", "specs", "--budget", "200")
         assert status in (0, 1), out
-        assert out.count("crashed=0 unstable=0") == 2
+        assert out.count("crashed=0 flaky=0") == 2
 
     def test_properties_of_a_model_of_texts_can_be_proved(self, folder, people):
         self.save(people, folder / "m.skops")

@@ -151,7 +151,7 @@ class TestOutput:
         wanted = {
             *("spec", "description", "domain", "model", "seed", "budget", "search"),
             *("mode", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
-            *("discarded", "crashed", "unstable", "model_calls", "k", "seconds"),
+            *("discarded", "crashed", "flaky", "model_calls", "k", "seconds"),
             *("verdict", "rate", "bugs"),
         }
         assert wanted <= set(run)

@@ -12,8 +12,9 @@ from nomos import Domain, DomainError, Schema, batched
 from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
-from nomos.engine.alone import Verdict
-from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolate_item
+from nomos.engine.interpreter import Verdict
+from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
+from nomos.engine.program import isolate_item
 
 SPEC = """
 import d;

@@ -258,7 +258,7 @@ def locked(path: Path) -> Iterator[None]:
 def test_commands_with_a_store_that_another_process_holds(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomos.store.database.BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("nomos.database.BUSY_TIMEOUT_S", 0.05)
     with locked(world.folder / ".nomos" / "nomos.db"):
         assert nomos("bugs", folder=world.folder).status == 0
         done = nomos("run", "specs", folder=world.folder)

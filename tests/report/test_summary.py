@@ -45,7 +45,7 @@ def test_console_notebook_and_page_show_the_same_clearest_bug(bug, result):
 
 def test_a_red_test_says_how_often_which_bug_and_how_to_replay_it(bug, result):
     text = failure_text(result(bug(), crashed=2))
-    assert text.startswith("1 of 300: 0.33 % (")
+    assert text.startswith("1 of 298: 0.34 % (")
     assert "2 cases crashed" in text
     assert "* income  60   64" in text
     assert f"nomos replay {bug().id}" in text

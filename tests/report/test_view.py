@@ -49,10 +49,10 @@ def test_an_exact_count_has_no_interval(bug, result):
 
 def test_without_a_verdict_no_bound_is_claimed(result):
     assert (
-        view_property([result(unstable=71, passed=229)]).rate
+        view_property([result(flaky=71, passed=229)]).rate
         == "0 of 229, 71 did not fail again"
     )
-    assert view_property([result(crashed=1)]).rate == "0 of 300, no verdict"
+    assert view_property([result(crashed=1)]).rate == "0 of 299, no verdict"
     assert view_property([result()]).rate == "0 of 300: at most 1 % at 95 %"
 
 
@@ -76,8 +76,8 @@ def test_holding_says_over_which_cases(result):
     [
         ({"problem": "no model"}, "no model"),
         ({"crashed": 3}, "3 cases crashed"),
-        ({"moved": 2}, "2 of them were different"),
-        ({"unstable": 71}, "71 violations did not come back"),
+        ({"nondeterministic": 2}, "2 of them were different"),
+        ({"flaky": 71}, "71 violations did not fail again"),
         ({"reason": "interrupted"}, "interrupted after 300 cases"),
         (
             {"recorded": Recorded(5, ("a",))},
@@ -93,15 +93,15 @@ def test_what_must_be_said_is_said(result, facts, said):
     )
 
 
-def test_a_few_unstable_violations_beside_many_bugs_are_told(bug, result):
-    one = result(*(bug(n) for n in range(100)), unstable=2)
+def test_a_few_flaky_violations_beside_many_bugs_are_told(bug, result):
+    one = result(*(bug(n) for n in range(100)), flaky=2)
     assert one.problem == ""
     assert any("2 violations did not fail again" in text for text in remarks(one))
 
 
 def test_how_bugs_were_confirmed_is_told(bug, result):
     one = result(
-        bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, run_alone=1
+        bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, isolated_reruns=1
     )
     assert any("the other 1 in a batch" in text for text in remarks(one))
     _, second = view_property([one]).all_bugs()

@@ -10,7 +10,7 @@ from nomos.runner.campaigns import violations as module
 from nomos.runner.campaigns.violations import How, ViolationTable
 
 CHOICES = [(7, 1), (7, 2), (8, 1), (9, 1)]
-HOW = np.array([How.ALONE, How.BATCH, How.UNSTABLE, How.CRASHED])
+HOW = np.array([How.ISOLATED, How.BATCH, How.FLAKY, How.CRASHED])
 FOUND = Violations.of(range(4), CHOICES, [0b01, 0b11, 0b10, 0b10], [0.5, 2, 3, 4])
 
 
@@ -29,7 +29,7 @@ def test_a_violation_met_again_keeps_its_place_and_is_counted(
     places, new = table.places(FOUND.take(np.array([1, 1, 2])))
     assert (places.tolist(), new.tolist()) == ([1, 1, 2], [])
     how = table.count_met(places)
-    assert how.tolist() == [How.BATCH, How.BATCH, How.UNSTABLE]
+    assert how.tolist() == [How.BATCH, How.BATCH, How.FLAKY]
     assert table.take_touched() == [(11, 2), (12, 1)]
     table.count_met(np.array([0]), touch=False)
     assert table.take_touched() == []

@@ -109,7 +109,7 @@ def test_bugs_come_back_as_they_were_written(store: Store) -> None:
     ]
     made = row(bugs[3])
     rows = [made, row(bugs[0]), row(bugs[1], how=1), row(bugs[2])]
-    # A violation that did not come back.
+    # A violation that did not fail again.
     gone = Row(Bug("", 99, (9, 9), "", (0,), seen=2, confirmed="batch"), 2)
     store.checkpoint(id, RESULT, {}, new=[*rows, gone])
     assert store.rows(id) == sorted([*rows, gone], key=lambda one: one.bug.case)

@@ -89,8 +89,8 @@ _TAKEN: dict[str, Any] = {
 }
 CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
 WORKERS = (
-    "device dtype accept_unstable jobs isolate call_timeout_s memory_limit_mb engine"
-    " ray_address cpus gpus"
+    "device dtype accept_flaky jobs isolate call_timeout_s memory_limit_mb engine"
+    " ray_address cpus gpus concurrency rate cache max_cost"
 )
 
 

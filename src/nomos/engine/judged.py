@@ -1,6 +1,6 @@
 """What became of a chunk of cases, as data that workers can send.
 
-The verdicts of columns, of cases run alone and of chunks that follow are put together.
+The verdicts of columns, of cases run in isolation and of chunks that follow are put together.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
+from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.vectorized.chunk import Chunk, Fate, pad_choices
 from nomos.engine.vectorized.columns import Columns
 
@@ -131,7 +131,7 @@ class Judged:
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[CrashedCase, ...] = ()
     asked_again: int = 0
-    moved: int = 0
+    nondeterministic: int = 0
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
@@ -195,7 +195,7 @@ def no_verdicts(count: int) -> Judged:
 
 
 def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
-    """Put together what the chunk and the runs alone came to."""
+    """Put together what the chunk and the runs in isolation came to."""
     chunk = columns.chunk
     judged = no_verdicts(end)
     judged.reached = columns.reached
@@ -239,7 +239,7 @@ def trim_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int)
 def add_resolved(
     judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
 ) -> None:
-    """Take in the outcomes of cases that were run alone."""
+    """Take in the outcomes of cases that were run in isolation."""
     reasons = list(reasons)
     crashes, violated = [], []
     for row, outcome in sorted(resolved.items()):

@@ -219,8 +219,8 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
         return rate_text(results)
     counts = [result.counts for result in results]
     said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
-    unstable = sum(c.unstable for c in counts)
-    return said + (f", {unstable:,} did not fail again" if unstable else ", no verdict")
+    flaky = sum(c.flaky for c in counts)
+    return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:

@@ -116,7 +116,7 @@ class Flakiness:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Groups of the bugs that were run alone, and what it took to find them.
+    """Groups of the bugs that were run in isolation, and what it took to find them.
 
     `sampled` cases were used to find and to try rules; `tried` cases were run to make
     bugs smaller. Neither is part of the campaign's counts. Without a violation, the
@@ -145,7 +145,7 @@ class ShrunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """A smaller case that breaks the property too: it was run alone.
+    """A smaller case that breaks the property too: it was run in isolation.
 
     `draws` are the choices behind those of the inputs.
     """

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
+from nomos.results.contradictions import find_contradictions
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -54,8 +55,8 @@ class Subject:
 class Counts:
     """The counts of a campaign, by the names that every result has.
 
-    Of the unique bugs, `confirmed` came back when run alone and `repeated` in a batch
-    of other cases. `run_alone` is how many different violations were run alone.
+    Of the unique bugs, `confirmed` failed again when run in isolation and `repeated` in a batch
+    of other cases. `isolated_reruns` is how many different violations were run in isolation.
     """
 
     tests: int = 0
@@ -66,12 +67,13 @@ class Counts:
     bug_inputs: int = 0
     confirmed: int = 0
     repeated: int = 0
-    run_alone: int = 0
+    isolated_reruns: int = 0
     discarded: int = 0
     crashed: int = 0
-    unstable: int = 0
+    flaky: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
-    moved: int = 0  # remembered answers that were different when asked for again
+    # Remembered answers that were different when asked for again
+    nondeterministic: int = 0
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
@@ -111,9 +113,9 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A violation that came back when it was run again, once for all its duplicates.
+    """A violation that failed again when it was run again, once for all its duplicates.
 
-    `confirmed` says how it was run again. Only a bug that was run alone has its values:
+    `confirmed` says how it was run again. Only a bug that was run in isolation has its values:
     `inputs` (inputs and vars) and `outputs` are described as plain data. Where a search
     has made the inputs, the bug holds its `records`, one for each, and how far they are
     from the data; in the choices, a mark stands for each of them.
@@ -126,7 +128,7 @@ class Bug:
     failures: tuple[int, ...] = ()  # the numbers of all that do not hold
     gap: float | None = None  # by how much the first one is missed
     seen: int = 1
-    confirmed: Literal["alone", "batch"] = "alone"
+    confirmed: Literal["isolated", "batch"] = "isolated"
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
@@ -171,7 +173,7 @@ class Proof:
         text: The part of the schema, or the distances around the inputs.
         violating: The least and the greatest number of cases that break the property.
         settled: How many cases are known to break it, or not to.
-        witness: A case that breaks it, run alone on the real model.
+        witness: A case that breaks it, run in isolation on the real model.
         reason: Why it is open.
     """
 
@@ -283,6 +285,15 @@ class Result:
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        """Let a result that contradicts itself be no verdict, whoever makes it."""
+        if found := find_contradictions(self):
+            object.__setattr__(self, "verdict", "failed")
+            said = f"the result contradicts itself: {', '.join(found)}"
+            if said not in self.problem:
+                problem = "; ".join(filter(None, (self.problem, said)))
+                object.__setattr__(self, "problem", problem)
+
     @property
     def name(self) -> str:
         """The property's name."""
@@ -292,7 +303,9 @@ class Result:
     def is_exact(self) -> bool:
         """Whether every case was tried, and none was seen to change."""
         check = None if self.analysis is None else self.analysis.flakiness
-        is_flaky = self.counts.unstable or self.counts.moved or (check and check.flaky)
+        is_flaky = (
+            self.counts.flaky or self.counts.nondeterministic or (check and check.flaky)
+        )
         return self.is_complete and not is_flaky
 
     @property
@@ -335,7 +348,7 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    shown = {name: getattr(counts, name) for name in (*names, "crashed", "unstable")}
+    shown = {name: getattr(counts, name) for name in (*names, "crashed", "flaky")}
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 

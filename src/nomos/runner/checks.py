@@ -66,7 +66,7 @@ class FlakinessChecks:
             found = self._check_fresh(meter, job, sample)
         else:
             found = ask(meter, job, phase, "check_cases", sample, False)
-        accepted = self.options.accept_unstable
+        accepted = self.options.accept_flaky
         return with_flakiness(
             result, sample, found, is_fresh=is_fresh, accepted=accepted
         )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
-from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.result import Bug, Ensures, Subject

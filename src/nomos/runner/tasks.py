@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.domain.meter import Meter, Phase
-from nomos.engine.alone import Verdict
+from nomos.domain.meter import Grant, Meter, Phase
 from nomos.engine.cases import KnownCase
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.engine.interpreter import Verdict
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.executors.crew import Answer, Crew, InlineCrew
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals
@@ -37,7 +37,8 @@ class Tasks:
         granted = meter.grant(most, from_reserve=phase != "search")
         if not isinstance(self.crew, InlineCrew):  # others load it for themselves
             job = replace(job, loaded=None, prepared=None)
-        ticket = self.crew.submit(granted, phase, method, job, *arguments)
+        grant = Grant(granted, phase, meter.campaign)
+        ticket = self.crew.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket
 
@@ -58,7 +59,7 @@ class Tasks:
 
     def confirm(
         self, meter: Meter, phase: Phase, job: Job, cases: Sequence[KnownCase]
-    ) -> list[RunAlone]:
+    ) -> list[IsolatedRerun]:
         """Run cases in isolation, as many as calls are left for.
 
         One that kills its worker has crashed.
@@ -71,10 +72,10 @@ class Tasks:
         if answer.error is not None:
             raise answer.error
         if answer.died is None:
-            done: list[RunAlone] = answer.value
+            done: list[IsolatedRerun] = answer.value
             return done
         if len(cases) == 1:
-            return [RunAlone(Verdict.CRASHED, answer.died.reason, "", {}, {})]
+            return [IsolatedRerun(Verdict.CRASHED, answer.died.reason, "", {}, {})]
         half = len(cases) // 2
         first = self.confirm(meter, phase, job, cases[:half])
         return first + self.confirm(meter, phase, job, cases[half:])

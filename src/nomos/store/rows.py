@@ -41,7 +41,7 @@ class BugRecord:
 class Row:
     """A violation of a campaign as it is kept; `how` is `runner.violations.How`.
 
-    One that did not come back is no bug, and has no name.
+    One that did not fail again is no bug, and has no name.
     """
 
     bug: Bug
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def is_bug(self) -> bool:
-        """Whether it came back."""
+        """Whether it failed again."""
         return self.how < CAME_BACK
 
 
@@ -88,7 +88,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         failures=failures_of(int(row["mask"])),
         gap=decode_value(float | None, row["gap"]),
         seen=int(row["seen"]),
-        confirmed="batch" if row["how"] else "alone",
+        confirmed="batch" if row["how"] else "isolated",
         is_new=bool(row["is_new"]),
         inputs=decode_value(Mapping[str, Any], parse_json(row["inputs"])),
         outputs=decode_value(Mapping[str, Any], parse_json(row["outputs"])),

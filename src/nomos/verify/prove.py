@@ -12,8 +12,8 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.engine.alone import Verdict
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
@@ -286,7 +286,9 @@ class _Attempt:
                 )
                 real = RealRows(self.data, schema)
                 return witness, {n: real.nearest(r) for n, r in records.items()}
-        raise NotProvable("a violation that was found is none when it is run alone")
+        raise NotProvable(
+            "a violation that was found is none when it is run in isolation"
+        )
 
 
 def _join_proofs(found: Mapping[int, Proof]) -> Proof:

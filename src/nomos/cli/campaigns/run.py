@@ -167,7 +167,7 @@ def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     return config.gate(
         *(options["max_rate"], options["baseline"], options["min_cases"]),
         fail_on=options["fail_on"],
-        accept_unstable=options["accept_unstable"] or 0.0,
+        accept_flaky=options["accept_flaky"] or 0.0,
     )
 
 

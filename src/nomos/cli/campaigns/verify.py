@@ -107,7 +107,7 @@ def _prove_all(
     for path, live in jobs.items():
         try:
             with _show_status(f"proving {path.stem}"):
-                run.results.append(proofs.alone(live))
+                run.results.append(proofs.prove_alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
             continue

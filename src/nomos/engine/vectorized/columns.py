@@ -1,8 +1,8 @@
 """Run a chunk of cases column by column: each line of a spec for all of them at once.
 
 The chunk follows the spec from its inputs to its verdicts. Cases leave on the way:
-discarded ones, and *hard* ones, which only a run alone can judge. What stays gives the
-same verdicts as running alone.
+discarded ones, and *hard* ones, which only a run in isolation can judge. What stays gives the
+same verdicts as running in isolation.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
-from nomos.engine.alone import sides
 from nomos.engine.answers import Answers
+from nomos.engine.interpreter import sides
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
@@ -109,7 +109,7 @@ class Columns:
                 self.gaps[at] = self._gaps(condition.test, at)
             self.failed[failing] |= 1 << number
         # A discard behind an `ensures` that fails comes too late; where did it draw?
-        self.chunk.run_discarded_alone(self.failed != 0)
+        self.chunk.isolate_discarded(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.gaps = self.failed[stays], self.gaps[stays]

@@ -17,9 +17,9 @@ _MOST_GAPS = 10_000  # different values; more are no histogram
 class How(IntEnum):
     """What became of a violation when it was run again."""
 
-    ALONE = 0  # it came back, alone
-    BATCH = 1  # it came back, in a batch of other cases
-    UNSTABLE = 2  # it did not come back
+    ISOLATED = 0  # it failed again, alone
+    BATCH = 1  # it failed again, in a batch of other cases
+    FLAKY = 2  # it did not fail again
     CRASHED = 3  # it ended in an error
 
 

@@ -40,7 +40,7 @@ class Request:
     """What a worker needs to know of a campaign that has ended.
 
     The result has all bugs of the campaign, where these are all its violations and
-    every case was tried; else those that were run alone.
+    every case was tried; else those that were run in isolation.
     """
 
     result: Result
