@@ -33,10 +33,7 @@ class SpecError(NomosError):
     def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
         self.source = source
         self.diagnostics = tuple(diagnostics)
-        # Loaded when it is needed: it costs each start of the command line.
-        from nomos.diagnostics.render import render_diagnostic
-
-        pictures = [render_diagnostic(one, source) for one in self.diagnostics]
+        pictures = [one.draw(source) for one in self.diagnostics]
         super().__init__("\n\n".join([f"{source.name} is wrong", *pictures]))
 
 
