@@ -30,11 +30,12 @@ class NomosError(Exception):
 class SpecError(NomosError):
     """A spec with mistakes in it."""
 
-    def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+    def __init__(
+        self, source: Source, diagnostics: Sequence[Diagnostic], pictures: str
+    ) -> None:
         self.source = source
         self.diagnostics = tuple(diagnostics)
-        pictures = [one.draw(source) for one in self.diagnostics]
-        super().__init__("\n\n".join([f"{source.name} is wrong", *pictures]))
+        super().__init__(f"{source.name} is wrong\n{pictures}")
 
 
 class DomainError(NomosError):

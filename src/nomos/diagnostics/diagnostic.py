@@ -9,7 +9,7 @@ from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
 
-from nomos.diagnostics.source import Source, Span
+from nomos.diagnostics.source import Span
 
 
 class Severity(Enum):
@@ -123,13 +123,6 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
     notes: tuple[str, ...] = ()
     help: str | None = None
-
-    def draw(self, source: Source) -> str:
-        """Return its picture: message, line, caret and help."""
-        # Loaded when it is needed: it costs each start of the command line.
-        from nomos.diagnostics.render import render_diagnostic
-
-        return render_diagnostic(self, source)
 
 
 def suggest_nearest(name: str, known: Iterable[str]) -> str | None:

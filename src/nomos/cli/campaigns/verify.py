@@ -127,6 +127,8 @@ def _show_status(what: str) -> AbstractContextManager[Any]:
 
 def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
+    from nomos.runner.campaigns.proofs import Proofs
+
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
     proofs = Proofs(_proof_options(options), None, _print_warning)
