@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,14 @@ def mark_reported(
     kept: bool | Path,
     warn: Callable[[str], None],
 ) -> None:
-    """Note in the stores that the reports of a run that was not stopped are written."""
+    """Note in the stores that the reports of a run that was not stopped are written.
+
+    A store that cannot be written has warned before; a resume then runs them again.
+    """
     for project in projects if not whole.stopped else ():
         store = keeping_store(project.root, warn, kept)
         if store is not None:
-            with store:
+            with suppress(StoreError), store:
                 store.mark_reported(whole.results)
 
 

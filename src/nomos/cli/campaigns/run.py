@@ -201,10 +201,11 @@ def _exit_status_of(
     run: Run, ruled: Sequence[Ruling], gone: Sequence[str], output: Output
 ) -> int:
     """Say what could not be run, and return the exit status of the command."""
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for failure in run.failures:
-        echo(f"error: {failure}", err=True)
+    for line in failure_lines(run.failures):
+        echo(f"error: {line}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     for spec in gone:
         echo(f"error: {spec} is in the baseline and was not run", err=True)
