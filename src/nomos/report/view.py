@@ -267,7 +267,8 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
     check = None if result.analysis is None else result.analysis.flakiness
-    if check is not None and check.cases and check.is_weak and not check.flaky:
+    is_clean = result.verdict in ("holds", "none-found")
+    if check is not None and check.cases and is_clean:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
