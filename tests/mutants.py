@@ -48,7 +48,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "results/identity.py": ("tests/results",),
     "results/gaps.py": ("tests/results",),
     "results/gate.py": ("tests/results/test_gate.py", "tests/cli/test_exit_status.py"),
-    "store/database.py": ("tests/store",),
+    "database.py": ("tests/store",),
     "store/files.py": ("tests/store",),
     "store/rows.py": ("tests/store",),
     "store/store.py": ("tests/store",),

@@ -58,6 +58,17 @@ WRONG: dict[type, list[Any]] = {
     ],
     accepted.TakesFlag: [0, 1, "yes", "", [], NAN, np.int64(1), Hostile()],
     accepted.TakesText: ["", "  ", 3, True, b"host", [], NAN],
+    accepted.TakesRate: [
+        "",
+        "60",
+        "0/s",
+        "-1/min",
+        "1.5/s",
+        "60/day",
+        60,
+        (0, 1),
+        (1, 0),
+    ],
 }
 CASES = [
     (name, value)
@@ -80,6 +91,7 @@ TEXTS: dict[type, list[str]] = {
     accepted.TakesShare: ["1", "150%", "-0.1", "nan", "%", "two", ""],
     accepted.TakesWord: ["", "gided", "mutatd", "rya", "colums", "CPU", "3"],
     accepted.TakesText: ["", "  "],
+    accepted.TakesRate: ["", "60", "0/s", "60/day", "many/s", "1.5/s"],
 }
 TYPED = [
     (name, text)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Real
 from pathlib import PurePath
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from nomos.errors import NomosError
 
@@ -23,6 +23,7 @@ Mode = Literal["vectorized", "coroutines", "sequential"]
 Search = Literal["auto", "random", "exhaustive", "guided", "diverse"]
 Inputs = Literal["data", "generated"]
 WorkerPool = Literal["processes", "ray"]
+CacheMode = Literal["off", "read", "refresh"]
 Precision = Literal["float32", "bfloat16", "float16"]
 LARGEST_COUNT = 2**53  # what a store, JSON and a double hold exactly
 _LONGEST_SHOWN = 80  # characters of a wrong value
@@ -121,6 +122,23 @@ class TakesShare(Kind):
         if not 0 <= share < 1:
             raise ValueError
         return share
+
+
+class TakesRate(Kind):
+    """Rates such as `60/min`, as a number of calls and of seconds."""
+
+    wanted = "a rate such as 5/s, 60/min or 1000/h"
+    metavar = "RATE"
+    _SECONDS: ClassVar[dict[str, float]] = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+    def _convert(self, given: Any) -> tuple[int, float]:
+        if isinstance(given, tuple):
+            calls, seconds = given
+            return COUNT.accept(calls), SECONDS.accept(seconds)
+        calls, _, unit = given.partition("/")
+        if unit not in self._SECONDS:
+            raise ValueError
+        return COUNT.accept(int(calls)), self._SECONDS[unit]
 
 
 class TakesWord(Kind):
@@ -294,6 +312,10 @@ OPTIONS: dict[str, Kind] = {
     ),
     "dtype": TakesWord(*get_args(Precision)),
     "accept_flaky": SHARE,
+    "concurrency": TakesWhole(1, 10_000),
+    "rate": TakesRate(),
+    "cache": TakesWord(*get_args(CacheMode)),
+    "max_cost": TakesNumber("an amount of money, more than 0", 0, is_above=True),
 }
 
 

@@ -5,6 +5,7 @@ NomosError            what every caller may catch
 ├── DomainError       a domain file cannot be found, loaded or built
 ├── NotRun            what looks like a spec is not run
 ├── ModelError        a model file or a model's answer is not what it must be
+│   └── ServiceDown   a service answers nobody: the campaign can go on later
 ├── StoreError        the store of campaigns and bugs cannot be read or written
 └── NotProvable       no proof covers what a spec asks, or the model
 
@@ -45,6 +46,10 @@ class ModelError(NomosError):
     """A model that cannot be loaded, or whose answer breaks its contract."""
 
 
+class ServiceDown(ModelError):
+    """A service that answers no request: what it answered before is kept."""
+
+
 class NotRun(NomosError):
     """Something looks like a spec, and no campaign runs it."""
 
@@ -82,6 +87,20 @@ def exit_status(error: Exception) -> int:
 
 class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
+
+
+class CallsFailed(Exception):
+    """Some of many calls failed: `errors` by their places; `answers` of the others.
+
+    The answers are None where whoever asked made something else of them.
+    """
+
+    def __init__(
+        self, errors: dict[int, BaseException], count: int, answers: list[object] | None
+    ) -> None:
+        first = next(iter(errors.values()))
+        super().__init__(f"{len(errors)} of {count} calls failed, the first: {first}")
+        self.errors, self.count, self.answers = errors, count, answers
 
 
 class Stop(BaseException):

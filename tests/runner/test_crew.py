@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nomos.domain.meter import Grant
 from nomos.engine.interpreter import Verdict
 from nomos.runner.executors.crew import Crew, Died, InlineCrew
 from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
@@ -28,7 +29,7 @@ CREWS: dict[str, Callable[[Path], Crew]] = {
 
 
 def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit(None, "set-up", "about", Job(spec), False)
+    return crew.submit(Grant(), "about", Job(spec), False)
 
 
 @pytest.mark.parametrize("kind", CREWS)

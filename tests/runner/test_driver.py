@@ -44,8 +44,8 @@ class DyingCrew(Crew):
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
         ticket, task = self._todo[place]
-        _, _, method, *arguments = task
-        only_judges = {each[2] for _, each in self._todo} == {"judge"}
+        _, method, *arguments = task
+        only_judges = {each[1] for _, each in self._todo} == {"judge"}
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]

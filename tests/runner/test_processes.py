@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nomos.domain.meter import Grant
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
 from nomos.runner.executors.processes import ProcessCrew
@@ -220,7 +221,7 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.rmdir()
     crew = ProcessCrew(Setting(tmp_path), Options(isolate=True))
     try:
-        crew.submit(None, "set-up", "about", Job(steps), False)
+        crew.submit(Grant(), "about", Job(steps), False)
         (answer,) = crew.wait()
         assert answer.value.subject.property == "steps"
     finally:
@@ -231,7 +232,7 @@ def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
     crew = ProcessCrew(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = crew.submit(None, "set-up", "about", Job(steps), False)
+            ticket = crew.submit(Grant(), "about", Job(steps), False)
             (answer,) = crew.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"

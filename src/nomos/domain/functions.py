@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,6 +66,11 @@ class batched:  # noqa: N801 - a decorator, used as one
         self.is_model = True  # a call of it counts for k
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
+        if inspect.iscoroutinefunction(method):
+            raise TypeError(
+                f"`{method.__name__}` is `async def`, so it answers for one case: leave"
+                " out @batched, and its calls run side by side"
+            )
         if len(inspect.signature(method).parameters) < 2:
             name = getattr(method, "__name__", "a method")
             raise TypeError(f"`{name}` is batched, so it must take a column to answer")
@@ -77,6 +83,24 @@ class batched:  # noqa: N801 - a decorator, used as one
         if instance is None:
             return self
         return BoundBatched(self, instance)
+
+
+class concurrent(batched):  # noqa: N801 - a decorator, used as one
+    """A method that waits for its answer, for one case; many of its calls run at once.
+
+    An `async def` of a domain is one without the mark. One that blocks gets threads.
+    Where it draws, its last argument is a numpy Generator, as that of a plain method.
+    """
+
+    def __init__(self, method: Method) -> None:
+        @wraps(method)
+        def answer_each(instance: Any, *columns: Any) -> list[Any]:
+            from nomos.domain.waiting import call_each  # its library takes long to load
+
+            cases = list(zip(*map(items, columns), strict=True))
+            return call_each(partial(method, instance), cases)
+
+        super().__init__(answer_each)
 
 
 class BoundBatched:

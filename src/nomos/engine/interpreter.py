@@ -25,15 +25,8 @@ from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
-from nomos.engine.program import (
-    Program,
-    Running,
-    add_up,
-    count_true,
-    differ,
-    equal,
-    item_at,
-)
+from nomos.engine.meaning import operators, vectors
+from nomos.engine.program import Program, Running
 from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.lang import core
 
@@ -115,15 +108,22 @@ class Case(Running):
             self.reached &= ~(1 << number)
         return premise
 
-    equal = staticmethod(equal)
-    differ = staticmethod(differ)
+    equal = staticmethod(operators.equal)
+    differ = staticmethod(operators.differ)
+    contains = staticmethod(operators.contains)
     truth = bool
     range = range
+    indices = staticmethod(operators.list_indices)
     all_of = staticmethod(all)
     any_of = staticmethod(any)
-    item_at = staticmethod(item_at)
-    count_true = staticmethod(count_true)
-    add_up = staticmethod(add_up)
+    item_at = staticmethod(operators.item_at)
+    count_true = staticmethod(operators.count_true)
+    add_up = staticmethod(operators.add_up)
+    average = staticmethod(operators.average)
+    least = staticmethod(operators.BUILT_INS["min"])
+    greatest = staticmethod(operators.BUILT_INS["max"])
+    calculate = staticmethod(vectors.calculate)
+    negate = staticmethod(vectors.negate)
 
     def outcome(
         self, error: BaseException | None, gap: Callable[[str, Any], float]
@@ -237,6 +237,7 @@ class Interpreter:
             for ensures in program.spec.ensures
         }
         names |= {alias: names[name] for name, alias in emitter.aliases.items()}
+        names[emitter.case] = Case  # what sides of a comparison are calculated with
         self._names = names
         if function is None:
             source = program.spec.source.name

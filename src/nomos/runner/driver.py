@@ -17,7 +17,7 @@ from typing import Any
 
 from nomos.domain.meter import Meter, Phase
 from nomos.engine.judged import Judged
-from nomos.errors import NomosError, Stop
+from nomos.errors import DomainError, NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
@@ -33,6 +33,7 @@ from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
+from nomos.runner.spending import Spending
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
@@ -84,7 +85,9 @@ class Driver:
         self.store = store
         self.handlers = handlers
         self.warn = warn
-        self.setting = Setting(root, options.mode, trust, options.placement)
+        self.spending = Spending(root, options, store)
+        terms = self.spending.terms
+        self.setting = Setting(root, options.mode, trust, options.placement, terms)
         self._inline = Worker(self.setting)
         self._makes_crew = crew is None and not options.is_inline
         self._deaths = count(1)
@@ -190,7 +193,7 @@ class Driver:
     # Beginning a campaign.
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
-        meter = Meter(self.options.calls)
+        meter = self.spending.open_meter()
         ask = partial(self._ask, meter, job, "set-up")
         about: About = ask("about", self.store is not None)
         plan = self.planning(self.options, about, seed, ask, self.warn)
@@ -202,6 +205,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)
+            self.spending.rename_campaign(meter, one.recording.id)
             self._retried.add(key)
         self._tell(
             Started(
@@ -231,7 +235,7 @@ class Driver:
         ticket = self._tasks.submit(meter, phase, method, job, *arguments)
         answer = self._tasks.wait_for(ticket)
         if answer.died is not None:
-            raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
+            raise DomainError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
             raise answer.error
         return answer.value

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nomos.accepted import (
     OPTIONS,
+    CacheMode,
     Inputs,
     Mode,
     Precision,
@@ -14,6 +15,7 @@ from nomos.accepted import (
     accept_fields,
 )
 from nomos.device import Placement
+from nomos.domain.meter import Terms
 from nomos.errors import NomosError
 
 _GENERATING = ("guided", "diverse")  # searches that generate their inputs
@@ -60,6 +62,11 @@ class Options:
     device: str = "cpu"
     dtype: Precision | None = None
     accept_flaky: float = 0.0  # the share of cases that may not fail again
+
+    concurrency: int = 8  # calls in flight at once, of all workers together
+    rate: tuple[int, float] | None = None  # the most calls, and in how many seconds
+    cache: CacheMode = "read"  # what becomes of the answers of endpoints on disk
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         accept_fields(self, OPTIONS)
@@ -112,6 +119,18 @@ class Options:
         limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
         other = self.isolate or limited or self.engine == "ray"
         return self.jobs == 1 and not other
+
+    @property
+    def terms(self) -> Terms:
+        """How each worker asks models that are slow or paid."""
+        return Terms(
+            concurrency=max(1, self.concurrency // self.jobs),
+            timeout_s=self.call_timeout_s,
+            rate=self.rate,
+            cache=self.cache,
+            calls=self.calls,
+            max_cost=self.max_cost,
+        )
 
     @property
     def placement(self) -> Placement:

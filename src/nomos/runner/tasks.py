@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.domain.meter import Meter, Phase
+from nomos.domain.meter import Grant, Meter, Phase
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
 from nomos.runner.campaigns.bugs import IsolatedRerun
@@ -37,7 +37,8 @@ class Tasks:
         granted = meter.grant(most, from_reserve=phase != "search")
         if not isinstance(self.crew, InlineCrew):  # others load it for themselves
             job = replace(job, loaded=None, prepared=None)
-        ticket = self.crew.submit(granted, phase, method, job, *arguments)
+        grant = Grant(granted, phase, meter.campaign)
+        ticket = self.crew.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket
 

@@ -17,12 +17,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from nomos.database import explain_failures, open_database, transaction
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
-from nomos.store.database import explain_failures, open_database, transaction
+from nomos.store.migrations import MIGRATIONS
 from nomos.store.rows import (
     CAME_BACK,
     BugRecord,
@@ -82,7 +83,7 @@ class Store:
             ignore = folder / ".gitignore"
             if not ignore.exists() and not ignore.is_symlink():
                 ignore.write_text(IGNORED, encoding="utf-8")
-            return cls(path, open_database(path))
+            return cls(path, open_database(path, MIGRATIONS))
 
     def close(self) -> None:
         """Close the file; the store cannot be used after."""

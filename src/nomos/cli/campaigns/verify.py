@@ -59,11 +59,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     is open: it could not be settled, or is of a kind that cannot be proved.
     """
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.campaigns.proofs import Proofs
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import keeping_store, make_skipped_run
 
     is_piped(options)
     found = api.find_specs(specs)
-    loaded, run = cli.load_specs(found.specs), api.make_skipped_run(found)
+    loaded, run = cli.load_specs(found.specs), make_skipped_run(found)
     for failure in run.failures:
         echo(f"error: {failure}", err=True)
     settings = cli.parse_settings(options["settings"])
@@ -80,8 +82,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         )
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
-            store = cli.keeping_store(root, options, _print_warning)
-            proofs = api.proofs(_proof_options(options), store, _print_warning)
+            store = keeping_store(root, _print_warning, cli.kept_by(options))
+            proofs = Proofs(_proof_options(options), store, _print_warning)
             try:
                 _prove_all(run, jobs, proofs, options)
             finally:
@@ -127,7 +129,7 @@ def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = api.proofs(_proof_options(options), None, _print_warning)
+    proofs = Proofs(_proof_options(options), None, _print_warning)
     failed = False
     for spec, live in jobs.items():
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from nomos.domain.meter import Phase
+from nomos.domain.meter import Grant, Phase
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
@@ -59,15 +59,10 @@ class Crew(ABC):
         self._todo: deque[tuple[int, tuple[Any, ...]]] = deque()
         self._tickets = count(1)
 
-    def submit(
-        self, granted: int | None, phase: Phase, method: str, *arguments: Any
-    ) -> int:
-        """Hand in a task, the call of a method of `Worker`; return its ticket.
-
-        It may make as many calls of the model as are granted (None: any number).
-        """
+    def submit(self, grant: Grant, method: str, *arguments: Any) -> int:
+        """Hand in a task, the call of a method of `Worker`; return its ticket."""
         ticket = next(self._tickets)
-        self._todo.append((ticket, (granted, phase, method, *arguments)))
+        self._todo.append((ticket, (grant, method, *arguments)))
         self._give_out()
         return ticket
 

@@ -12,7 +12,7 @@ from nomos.accepted import Mode
 from nomos.device import Placement, judging, place_models
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
-from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
 from nomos.engine.cases import (
     Cases,
     KnownCase,
@@ -65,6 +65,7 @@ class Setting:
     mode: Mode | None = None
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
+    terms: Terms = field(default_factory=Terms)
     folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
@@ -102,16 +103,15 @@ class Worker:
         self._inputs = ""  # the checksum of its inputs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
-    def run_task(
-        self, granted: int | None, phase: Phase, method: str, *arguments: Any
-    ) -> Done:
+    def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        self.lease = Lease(granted, phase, self.report_calls)
+        terms = self.setting.terms
+        self.lease = Lease(grant, self.report_calls, terms, watch.beat)
         try:
             with under_lease(self.lease):
                 value = getattr(self, method)(*arguments)
-        except CallsSpent:
-            raise NomosError("the calls are used up") from None
+        except CallsSpent as spent:
+            raise NomosError(str(spent)) from None
         return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
     def prepare_job(self, job: Job) -> Prepared:

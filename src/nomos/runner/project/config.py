@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
+from nomos.accepted import (
+    AMOUNT,
+    COUNT,
+    SEED,
+    SHARE,
+    TEXT,
+    Kind,
+    accept_option,
+    meant,
+)
 from nomos.errors import NomosError
 from nomos.results.gate import Gate, make_gate
 
@@ -24,6 +33,7 @@ class Config:
     baseline: Path | None = None
     min_cases: int | None = None
     exclude: tuple[str, ...] = ()
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def gate(
         self,
@@ -68,7 +78,8 @@ _TAKEN: dict[str, Kind] = {
     "min-cases": COUNT,
     "baseline": TEXT,
 }
-_KNOWN = (*_TAKEN, "models", "exclude")
+_KNOWN = (*_TAKEN, "models", "exclude", "prices")
+_PRICES = ("input", "output", "request")  # of a million tokens; of each request
 
 
 def _check_table(path: Path, table: Any) -> Config:
@@ -88,7 +99,10 @@ def _check_table(path: Path, table: Any) -> Config:
             given["baseline"] = path.parent / given["baseline"]
         models = _models_of(path.parent, table.get("models", {}))
         return Config(
-            **given, models=models, exclude=_texts("exclude", table.get("exclude", []))
+            **given,
+            models=models,
+            exclude=_texts("exclude", table.get("exclude", [])),
+            prices=_prices_of(table.get("prices", {})),
         )
     except NomosError as error:
         raise NomosError(f"{path}: [tool.nomos] {error}") from None
@@ -104,6 +118,26 @@ def _models_of(root: Path, table: Any) -> dict[str, tuple[str, ...]]:
     return {
         name: _texts(f"models.{name}", [given] if isinstance(given, str) else given)
         for name, given in table.items()
+    }
+
+
+def _prices_of(table: Any) -> dict[str, dict[str, float]]:
+    """Return the prices of models: a wrong one would spend too much."""
+    is_table = isinstance(table, dict) and all(
+        isinstance(prices, dict) and prices and prices.keys() <= set(_PRICES)
+        for prices in table.values()
+    )
+    if not is_table:
+        raise NomosError(
+            "`prices` takes a table for each model, with the price of a million tokens:"
+            f' "NAME" = {{ input = 0.15, output = 0.6 }}, or request = 0.01; not {table!r}'
+        )
+    return {
+        model: {
+            n: accept_option(f"prices.{model}.{n}", AMOUNT, p)
+            for n, p in prices.items()
+        }
+        for model, prices in table.items()
     }
 
 
