@@ -78,10 +78,11 @@ def _exit_status(
 ) -> int:
     """Say what could not be compared, and return the exit status of the command."""
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for failure in whole.failures:
-        echo(f"error: {failure}", err=True)
+    for line in failure_lines(whole.failures):
+        echo(f"error: {line}", err=True)
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)
