@@ -169,14 +169,12 @@ class Chunk:
         rows = [rows[fates == fate] for rows, fates, _ in self.left]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
 
-    def find_failures(self) -> dict[int, str]:
-        """Return what a model raised for hard rows, as far as that is known."""
-        return {
-            int(rows[at]): self.reasons[reasons[at]]
-            for rows, fates, reasons in self.left
-            for at in np.flatnonzero(fates == Fate.HARD).tolist()
-            if self.reasons[reasons[at]]
-        }
+    def find_failure(self, row: int) -> str:
+        """Return what a model raised for a row that has left; "" where nobody knows."""
+        for rows, fates, reasons in self.left:
+            for at in np.flatnonzero((rows == row) & (fates == Fate.HARD)).tolist():
+                return self.reasons[reasons[at]]
+        return ""
 
     def draw(
         self, at: Array | None, kind: Kind, low: Any = None, high: Any = None
