@@ -392,7 +392,7 @@ class Engine:
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
             else:
-                current_lease().note_exception(chunk.find_failure(row))
+                current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 
 

@@ -69,6 +69,7 @@ class Chunk:
         self.position: int | Array = 0  # how many draws each case has made
         self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
         self.reasons: list[str] = []
+        self.failures: dict[int, str] = {}  # what a model raised for hard rows
         self._whole = True  # nobody has left
         self._marked = False
         self._fate = np.zeros(count, dtype=np.int8)
@@ -98,6 +99,8 @@ class Chunk:
             return
         if reason not in self.reasons:
             self.reasons.append(reason)
+        if fate == Fate.HARD and reason:
+            self.failures |= dict.fromkeys(self.rows[index].tolist(), reason)
         self._fate[index] = fate
         self._reason[index] = self.reasons.index(reason)
         self._marked = True
@@ -168,13 +171,6 @@ class Chunk:
         """Return the rows that have left for a reason of this kind."""
         rows = [rows[fates == fate] for rows, fates, _ in self.left]
         return np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-
-    def find_failure(self, row: int) -> str:
-        """Return what a model raised for a row that has left; "" where nobody knows."""
-        for rows, fates, reasons in self.left:
-            for at in np.flatnonzero((rows == row) & (fates == Fate.HARD)).tolist():
-                return self.reasons[reasons[at]]
-        return ""
 
     def draw(
         self, at: Array | None, kind: Kind, low: Any = None, high: Any = None
