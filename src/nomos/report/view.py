@@ -258,6 +258,8 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         yield Remark(result.problem, is_problem=True)
     elif result.verdict == "failed":
         yield Remark("there is no verdict", is_problem=True)
+    if sent := result.calls.sent_text:
+        yield Remark(sent)
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
