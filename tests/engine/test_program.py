@@ -13,7 +13,8 @@ from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
 from nomos.engine.interpreter import Verdict
-from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolate_item
+from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
+from nomos.engine.program import isolate_item
 
 SPEC = """
 import d;

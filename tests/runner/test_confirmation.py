@@ -177,7 +177,7 @@ def test_more_violations_than_can_be_told_apart_are_counted_all(
     assert sample.counts.violations == 2000
     assert sample.counts.unique_bugs == 50  # the others may be duplicates
     assert sample.next_bug is None
-    assert sample.gaps is None
+    assert sample.margins is None
 
 
 def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:

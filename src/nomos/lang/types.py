@@ -80,7 +80,11 @@ BUILT_IN = {
         Function("round", 1, 2),
         Function("len", 1, 1, Type.INT),
         Function("isclose", 2, 4, Type.BOOL),
+        Function("norm", 1, 2, Type.REAL),
+        *(Function(name, 1, 1) for name in ("sqrt", "exp", "log", "sum", "mean")),
     )
 }
+# Built in, but everybody's words: a spec or a domain may use them for something else.
+SHARED_WORDS = frozenset({"norm", "sqrt", "exp", "log", "sum", "mean"})
 # What a domain may bring its own version of without a word.
-OVERRIDABLE = frozenset({"getFeat", "setFeat", "label", "randInt", "strConcat"})
+OVERRIDABLE = SHARED_WORDS | {"getFeat", "setFeat", "label", "randInt", "strConcat"}

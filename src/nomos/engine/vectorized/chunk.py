@@ -263,7 +263,7 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
                 continue
             case core.Arithmetic() | core.Negate() | core.Compare():
                 continue
-            case core.Logic() | core.Not() | core.Conditional():
+            case core.Logic() | core.Not() | core.Conditional() | core.Contains():
                 continue
             case _:
                 assert_never(node)
