@@ -245,8 +245,8 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         else remark
         for remark, some in seeds.items()
     ]
-    if cost := cost_words(results):
-        said.append(Remark(cost))
+    sent = (result.calls.sent_text for result in results)
+    said += [Remark(cost) for cost in (cost_words(results), *sent) if cost]
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
@@ -261,8 +261,6 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         yield Remark(result.problem, is_problem=True)
     elif result.verdict == "failed":
         yield Remark("there is no verdict", is_problem=True)
-    if sent := result.calls.sent_text:
-        yield Remark(sent)
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
