@@ -91,7 +91,9 @@ def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
         return Type.INT if word == "count" else Type.BOOL
     wanted = ORDERED if word in ("min", "max") else NUMBERS
     check_types(scope, what, wanted, "numbers", body)
-    return Type.REAL if word == "mean" and body.type in NUMBERS else body.type
+    if body.type not in wanted:
+        return Type.UNKNOWN
+    return Type.REAL if word == "mean" else body.type
 
 
 def resolve_call(
@@ -112,6 +114,13 @@ def resolve_call(
         return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
     if known is BUILT_IN.get(name):
         return _built_in(scope, name, arguments, span)
+    for given in arguments:
+        if known.batched and len(arguments) == 1 and given.type is Type.LIST:
+            help, got = (
+                f"ask for each of them: `[{name}(x) for x in xs]`",
+                given.type.value,
+            )
+            wrong_type(scope, given.span, f"`{name}`", "a record", got, help)
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
@@ -217,7 +226,7 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     drawn: str | None = None
     index: core.Expr | None = None
     if isinstance(record, core.Index) and isinstance(record.items, core.Variable):
-        if record.items.name in scope.sizes:
+        if record.items.name in scope.sizes and _is_input(scope, record.items.name):
             drawn, index = record.items.name, record.index
     elif record.type is Type.LIST:
         help = "ask for the label of one of them: `label(xs[0])`"
@@ -234,6 +243,10 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     elif scope.offer is not None and not scope.offer.has_labels:
         scope.report(Code.NO_LABELS, span)
     return core.Label(drawn or "", index, span=span)
+
+
+def _is_input(scope: Scope, name: str) -> bool:
+    return scope.symbols[name].drawn is not None
 
 
 def get_feature(

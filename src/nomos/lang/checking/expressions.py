@@ -80,6 +80,8 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return _elaborate_conditional(scope, expr)
         case syntax.Index():
             return _elaborate_index(scope, expr)
+        case syntax.Comprehension():
+            return _elaborate_comprehension(scope, expr)
         case syntax.Quantifier():
             return _elaborate_quantifier(scope, expr)
         case _:
@@ -270,6 +272,29 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
             scope.report(Code.INVALID_INDEX, index.span, **words)
         return core.Variable(core.item_name(items.name, number), span=span, type=type_)
     return core.Index(items, index, span=span, type=type_)
+
+
+def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.Expr:
+    over = elaborate_expr(scope, expr.over)
+    if not is_indexed(scope, over):
+        wanted, got = "a list or a vector", over.type.value
+        wrong_type(scope, over.span, "`for`", wanted, got)
+    type_, members = Type.UNKNOWN, tuple[str, ...]()
+    if isinstance(over, core.Variable):
+        size = scope.sizes.get(over.name, 0)
+        members = tuple(core.item_name(over.name, n) for n in range(size))
+    if members and members[0] in scope.symbols:
+        type_ = scope.symbols[members[0]].type
+    scope.check_index(expr.item)
+    outer, bound = scope.local, scope.bound
+    name, span = scope.fresh_name(expr.item.name), scope.place_of(expr.item.span)
+    item = core.Variable(name, span=span, type=type_)
+    scope.local, scope.bound = {**outer, expr.item.name: item}, bound | {name}
+    body = elaborate_expr(scope, expr.value)
+    scope.local, scope.bound = outer, bound
+    span, is_list = scope.place_of(expr.span), members and body.type is Type.RECORD
+    kind = Type.LIST if is_list else Type.UNKNOWN
+    return core.Comprehension(name, over, body, members, span=span, type=kind)
 
 
 def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
