@@ -104,6 +104,8 @@ def test_a_wrong_spec_raises_with_its_diagnostics(frame):
             predict=lambda f: bump(f["income"]),
         )
     assert caught.value.diagnostics[0].help == "did you mean `income`?"
+    said = str(caught.value)
+    assert "^^^^^" in said and "= help: did you mean `income`?" in said
 
 
 def test_what_is_no_sequence_and_what_has_no_function_is_refused(frame):

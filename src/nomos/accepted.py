@@ -26,6 +26,12 @@ WorkerPool = Literal["processes", "ray"]
 CacheMode = Literal["off", "read", "refresh"]
 Precision = Literal["float32", "bfloat16", "float16"]
 LARGEST_COUNT = 2**53  # what a store, JSON and a double hold exactly
+_TIME = re.compile(
+    "".join(
+        rf"(?:(\d+(?:\.\d+)?) ?{unit} ?)?" for unit in ("d", "h", "m(?!s)", "s", "ms")
+    )
+)
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a whole number with its thousands parted
 _LONGEST_SHOWN = 80  # characters of a wrong value
 
 
@@ -83,6 +89,8 @@ class TakesWhole(Kind):
         return value
 
     def _parse(self, text: str) -> Any:
+        if _GROUPED.fullmatch(text):
+            text = text.replace(",", "")
         try:
             return int(text)
         except ValueError:
@@ -109,6 +117,19 @@ class TakesNumber(Kind):
         return float(text)
 
 
+@dataclass(frozen=True)
+class TakesSeconds(TakesNumber):
+    """Seconds as a number, or times with units."""
+
+    def _convert(self, given: Any) -> float:
+        match = _TIME.fullmatch(given) if isinstance(given, str) else None
+        if match is None or not given:
+            return super()._convert(given)
+        units = (86400, 3600, 60, 1, 1e-3)
+        parts = zip(match.groups(), units, strict=True)
+        return super()._convert(sum(float(n) * unit for n, unit in parts if n))
+
+
 class TakesShare(Kind):
     """Shares such as `2%` or 0.02: at least 0, less than 1."""
 
@@ -116,6 +137,7 @@ class TakesShare(Kind):
 
     def _convert(self, given: Any) -> float:
         if isinstance(given, str):
+            given = given.strip()
             share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
         else:
             share = float(_real(given))
@@ -263,7 +285,7 @@ class TakesFunction(Kind):
 
 COUNT = TakesWhole(1)
 AMOUNT = TakesNumber("a number from 0 on", 0)
-SECONDS = TakesNumber("seconds, more than 0", 0, is_above=True)
+SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
 SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
 SEED = TakesWhole(None, None)
 

@@ -30,12 +30,12 @@ class NomosError(Exception):
 class SpecError(NomosError):
     """A spec with mistakes in it."""
 
-    def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+    def __init__(
+        self, source: Source, diagnostics: Sequence[Diagnostic], pictures: str
+    ) -> None:
         self.source = source
         self.diagnostics = tuple(diagnostics)
-        first = self.diagnostics[0].message if self.diagnostics else "no diagnostics"
-        more = f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
-        super().__init__(f"{source.name}: {first}{more}")
+        super().__init__(f"{source.name} is wrong\n{pictures}")
 
 
 class DomainError(NomosError):

@@ -72,6 +72,11 @@ def test_a_proof_has_status_0_and_says_of_how_many_cases(folder: Path) -> None:
     assert done.output == "up: holds; proved: 0 of 72 cases of the schema\n"
 
 
+def test_a_quiet_proof_prints_nothing_but_errors(folder: Path) -> None:
+    done = run("up.nom", "down.nom", "--quiet")
+    assert (done.exit_code, done.output) == (1, "")
+
+
 def test_inputs_of_which_no_proof_speaks_are_counted(folder: Path) -> None:
     own = "np.vstack([ROWS, [[np.nan, 1]], [[3, 7]]])"
     (folder / "steps.py").write_text(DOMAIN.replace("return ROWS", f"return {own}"))
@@ -174,7 +179,7 @@ def test_a_spec_that_cannot_begin_is_named_and_the_others_are_proved(
     (folder / "away.nom").write_text(text.replace("import steps", "import nowhere"))
     done = run("away.nom", "up.nom", "--json", "out.json")
     assert done.exit_code == 3
-    assert "error: away.nom: " in done.output and "nowhere" in done.output
+    assert "error: away.nom" in done.output and "nowhere" in done.output
     assert "up: holds; proved" in done.output
     assert [
         f["spec"] for f in json.loads(Path("out.json").read_text())["failures"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from nomos.domain.meter import Meter, Phase
 from nomos.engine.judged import Judged
-from nomos.errors import NomosError, Stop
+from nomos.errors import DomainError, NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
@@ -235,7 +235,7 @@ class Driver:
         ticket = self._tasks.submit(meter, phase, method, job, *arguments)
         answer = self._tasks.wait_for(ticket)
         if answer.died is not None:
-            raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
+            raise DomainError(f"{job.path}: {answer.died.reason} while it was set up")
         if answer.error is not None:
             raise answer.error
         return answer.value

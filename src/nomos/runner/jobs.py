@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +44,15 @@ class Failure:
         said = str(self.error)
         name = str(self.job.path)
         return said if said.startswith(name) else f"{name}: {said}"
+
+
+def failure_lines(failures: Iterable[Failure]) -> list[str]:
+    """Return a line for each cause, with the specs that it keeps from being run."""
+    by_cause: dict[str, list[str]] = {}
+    for failure in failures:
+        name = str(failure.job.path)
+        by_cause.setdefault(str(failure).removeprefix(name), []).append(name)
+    return [", ".join(names) + cause for cause, names in by_cause.items()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @cli.takes(
     "verify",
     "model settings within around radius rows seconds fail_on export store no_store json"
-    " html junit sarif trust",
+    " html junit sarif trust quiet",
     kinds={
         "around": click.Choice(["inputs"]),
         "fail_on": click.Choice(["violated", "open"]),
@@ -59,13 +59,14 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     is open: it could not be settled, or is of a kind that cannot be proved.
     """
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.campaigns.proofs import Proofs
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import keeping_store, make_skipped_run
 
     is_piped(options)
     found = api.find_specs(specs)
-    loaded, run = cli.load_specs(found.specs), api.make_skipped_run(found)
-    for failure in run.failures:
-        echo(f"error: {failure}", err=True)
+    loaded, run = cli.load_specs(found.specs), make_skipped_run(found)
     settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
@@ -80,8 +81,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         )
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
-            store = cli.keeping_store(root, options, _print_warning)
-            proofs = api.proofs(_proof_options(options), store, _print_warning)
+            store = keeping_store(root, _print_warning, cli.kept_by(options))
+            proofs = Proofs(_proof_options(options), store, _print_warning)
             try:
                 _prove_all(run, jobs, proofs, options)
             finally:
@@ -90,6 +91,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         gate = Gate("open" if options["fail_on"] == "open" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
+    for line in failure_lines(run.failures):
+        echo(f"error: {line}", err=True)
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     failed = {exit_status(failure.error) for failure in run.failures}
     # A violation is told before what is open: it is certain.
@@ -109,9 +112,8 @@ def _prove_all(
                 run.results.append(proofs.prove_alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
-            echo(f"error: {path}: {error}", err=True)
             continue
-        if STDOUT not in options.values():
+        if STDOUT not in options.values() and not options["quiet"]:
             echo(_result_text(run.results[-1]))
 
 
@@ -125,9 +127,11 @@ def _show_status(what: str) -> AbstractContextManager[Any]:
 
 def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
+    from nomos.runner.campaigns.proofs import Proofs
+
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = api.proofs(_proof_options(options), None, _print_warning)
+    proofs = Proofs(_proof_options(options), None, _print_warning)
     failed = False
     for spec, live in jobs.items():
         try:

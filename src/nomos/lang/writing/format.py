@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
+from nomos.diagnostics.render import render_all
 from nomos.errors import SpecError
 from nomos.lang.nodes import tree_shape
 from nomos.lang.python.block import PythonCode
@@ -29,14 +30,16 @@ def format_spec(source: Source) -> str:
     """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
     parsed = parse_spec(source)
     if parsed.diagnostics:
-        raise SpecError(source, parsed.diagnostics)
+        raise SpecError(
+            source, parsed.diagnostics, render_all(parsed.diagnostics, source)
+        )
     spec, block = parsed.spec, ""
     before: list[str] | None = None
     if spec.block is not None:  # else it is a file of params and definitions
         python = PythonCode(source, spec.block)
         broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
         if broken:
-            raise SpecError(source, broken)
+            raise SpecError(source, broken, render_all(broken, source))
         before = dump_statements(python.statements)
         block = format_block(source, spec.block, python)
     text = _Writer(source, spec).write_spec(block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -286,10 +286,3 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         if row.is_bug:
             campaign.bugs.keep(place, row.bug)
-
-
-def mark_reported(store: Store | None, results: Iterable[Result]) -> None:
-    """Note in a store, and close it, that the reports of campaigns are written."""
-    if store is not None:
-        with store:
-            store.mark_reported(results)

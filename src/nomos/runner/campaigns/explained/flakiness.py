@@ -95,6 +95,7 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
             raise CallsSpent
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
+    wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
     drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
     size = drawn if listed is None else len(listed)
     sample = FlakinessSample(
