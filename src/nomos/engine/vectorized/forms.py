@@ -239,13 +239,14 @@ def _each_index(
     they are meant no more.
     """
     count, number = len(decided), len(expr.indices)
-    sizes = np.full(count, expr.size)
+    whole, sizes = np.arange(count), np.full(count, expr.size)
     if expr.over is not None:
         listed = evaluator.value(expr.over, at, scope)
         sizes = np.asarray(evaluator.each(size_of, [listed], at))
     for chosen in list_indices(int(sizes.max(initial=0)), number, expr.is_ordered):
         indices = (chosen,) if number == 1 else chosen
-        open_ = np.flatnonzero(~decided & (sizes > max(indices)))
+        is_whole = expr.over is None and not decided.any()
+        open_ = whole if is_whole else np.flatnonzero(~decided & (sizes > max(indices)))
         cells = [Cell(index, None) for index in indices]
         inner = scope | dict(zip(expr.indices, cells, strict=True))
         if expr.condition is not None and len(open_):

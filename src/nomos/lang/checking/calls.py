@@ -77,8 +77,8 @@ def wrong_type(
 
 def is_indexed(scope: Scope, value: core.Expr) -> bool:
     """Tell whether a value may have items: of a record with a schema, these are features."""
-    features = None if scope.offer is None else scope.offer.features
-    is_vector = value.type is Type.RECORD and features is None
+    is_plain = scope.offer is not None and scope.offer.features is None
+    is_vector = value.type is Type.RECORD and is_plain
     is_null = isinstance(value, core.Constant)
     return is_vector or (value.type in (Type.LIST, Type.UNKNOWN) and not is_null)
 
