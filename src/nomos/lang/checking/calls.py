@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Literal
 
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
@@ -211,6 +212,21 @@ def check_ends(scope: Scope, low: core.Expr, high: core.Expr, span: Span) -> Non
             scope.report(Code.EMPTY_RANGE, span, shown=shown, low=a, high=b)
         case _:
             pass
+
+
+def balance_chain(
+    operator: Literal["&&", "||"], parts: Sequence[core.Expr]
+) -> core.Expr:
+    """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
+    if len(parts) == 1:
+        return parts[0]
+    half = (len(parts) + 1) // 2
+    left, right = (
+        balance_chain(operator, parts[:half]),
+        balance_chain(operator, parts[half:]),
+    )
+    span = left.span.to(right.span)
+    return core.Logic(operator, left, right, span=span, type=Type.BOOL)
 
 
 def common_type(values: tuple[core.Expr, ...]) -> Type:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, assert_never, cast
 
@@ -13,6 +12,7 @@ from nomos.lang.checking.calls import (
     INTEGER,
     ORDERED,
     TRUTH,
+    balance_chain,
     check_body,
     check_ends,
     check_level,
@@ -161,21 +161,6 @@ def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
         return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
     return core.Logic("==>", premise, parts[-1], span=span, type=Type.BOOL)
-
-
-def balance_chain(
-    operator: Literal["&&", "||"], parts: Sequence[core.Expr]
-) -> core.Expr:
-    """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
-    if len(parts) == 1:
-        return parts[0]
-    half = (len(parts) + 1) // 2
-    left, right = (
-        balance_chain(operator, parts[:half]),
-        balance_chain(operator, parts[half:]),
-    )
-    span = left.span.to(right.span)
-    return core.Logic(operator, left, right, span=span, type=Type.BOOL)
 
 
 def _elaborate_comparison(
