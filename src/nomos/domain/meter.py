@@ -212,6 +212,11 @@ class Meter:
         self.note: Callable[[int], None] | None = None  # keeps a count through a kill
 
     @property
+    def why_spent(self) -> str:
+        """Why a search ends that has no calls left."""
+        return "the money is used up" if self.limit is None else "the calls are used up"
+
+    @property
     def reserve(self) -> int:
         """How many calls the search leaves to others."""
         return 0 if self.limit is None else max(1, self.limit // _RESERVED)

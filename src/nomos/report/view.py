@@ -245,8 +245,8 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         else remark
         for remark, some in seeds.items()
     ]
-    if calls := calls_words(results):
-        said.append(Remark(calls))
+    sent = (result.calls.sent_text for result in results)
+    said += [Remark(one) for one in (calls_words(results), *sent) if one]
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
