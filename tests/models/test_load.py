@@ -200,6 +200,20 @@ def test_unknown_file_is_told_what_is_known(tmp_path: Path) -> None:
         load_model(path)
 
 
+def test_the_extras_of_the_models_in_a_folder_are_known_without_loading_one(
+    tmp_path: Path,
+) -> None:
+    assert extras_below(tmp_path) == []
+    (tmp_path / "README.md").write_text("no model")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "deep.pkl").write_bytes(pickle.dumps([1]))
+    assert extras_below(tmp_path) == []
+    (tmp_path / "deep" / "flow").mkdir(parents=True)
+    (tmp_path / "deep" / "any.bin").write_bytes(pickle.dumps([1]))
+    (tmp_path / "deep" / "flow" / "MLmodel").write_text("flavors: {}")
+    assert extras_below(tmp_path) == ["mlflow", "sklearn"]
+
+
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"there is no model file .*absent\.onnx"):
         load_model(tmp_path / "absent.onnx")
