@@ -94,7 +94,9 @@ def test_verdicts_are_those_of_running_alone(tmp_path: Path, ensures: str) -> No
     assert np.array_equal(found.verdicts, alone.verdicts)
     assert np.array_equal(found.calls, alone.calls)
     assert np.array_equal(found.violations.choices, alone.violations.choices)
-    assert np.array_equal(found.violations.gaps, alone.violations.gaps, equal_nan=True)
+    assert np.array_equal(
+        found.violations.margins, alone.violations.margins, equal_nan=True
+    )
     assert len(found.violations) > 0
 
 

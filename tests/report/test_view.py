@@ -139,7 +139,7 @@ def test_lines_of_the_spec_have_the_counts_of_their_bugs(bug, result):
 
 def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
     one = view_property(
-        [result(bug(), gaps={0.04: 30, 0.79: 10}), result(bug(), gaps={0.04: 30})]
+        [result(bug(), margins={0.04: 30, 0.79: 10}), result(bug(), margins={0.04: 30})]
     )
     assert [(bar.label, bar.words) for bar in one.bars] == [
         ("0.04", "60"),
@@ -149,14 +149,14 @@ def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
 
 
 def test_many_gaps_are_put_together_in_ranges(bug, result):
-    gaps = {n / 7: 1 for n in range(1, 200)}
-    bars = view_property([result(bug(), gaps=gaps)]).bars
+    margins = {n / 7: 1 for n in range(1, 200)}
+    bars = view_property([result(bug(), margins=margins)]).bars
     assert len(bars) == 8 and sum(int(bar.words) for bar in bars) == 199
     assert " to " in bars[0].label
 
 
 def test_gaps_that_are_all_alike_are_no_histogram(bug, result):
-    assert view_property([result(bug(), gaps={1.0: 9})]).bars == ()
+    assert view_property([result(bug(), margins={1.0: 9})]).bars == ()
     assert view_property([result(bug())]).bars == ()
 
 
@@ -166,7 +166,7 @@ def test_violations_stand_beside_those_of_the_control(bug, result):
     told = view_property([one]).chance
     assert told is not None and told.control == "chance"
     ((what, ours, theirs, chance),) = told.rows
-    assert (what, ours, theirs) == ("any gap", "30 of 300", "1 of 300")
+    assert (what, ours, theirs) == ("any margin", "30 of 300", "1 of 300")
     assert float(chance) < 1e-6
 
 

@@ -62,7 +62,7 @@ def status(result: Result, **gate: Any) -> int:
     return ruling.status
 
 
-PROOFS = {verdict: Proof(verdict) for verdict in ("holds", "violated", "open")}
+PROOFS = {verdict: Proof(verdict) for verdict in ("holds", "violated", "undecided")}
 # A result, its status with at most 2 %, and beside a baseline of 100 in 5000.
 TABLE: dict[str, tuple[Result, int, int]] = {
     "none found": (sample(0), 0, 0),
@@ -94,7 +94,7 @@ TABLE: dict[str, tuple[Result, int, int]] = {
         replace(sample(0, 9), verdict="holds", scope="schema", proof=PROOFS["holds"]),
         *(0, 0),
     ),
-    "an open proof": (sample(0, proof=PROOFS["open"]), 0, 0),
+    "an open proof": (sample(0, proof=PROOFS["undecided"]), 0, 0),
 }
 
 
@@ -137,15 +137,15 @@ def test_all_gates_that_are_given_must_be_passed() -> None:
     assert status(few, fail_on="new", max_rate=0.02) == 1
     assert status(known, fail_on="new", max_rate=0.02) == 0
     assert status(sample(900, counts={"new_bugs": 0}), fail_on="new", max_rate=0.02)
-    proof = replace(few, proof=PROOFS["open"])
-    assert status(proof, fail_on="open", max_rate=0.02) == 1
-    assert status(few, fail_on="open", max_rate=0.02) == 0
+    proof = replace(few, proof=PROOFS["undecided"])
+    assert status(proof, fail_on="undecided", max_rate=0.02) == 1
+    assert status(few, fail_on="undecided", max_rate=0.02) == 0
 
 
 def test_an_open_proof_is_red_where_that_is_asked() -> None:
-    proof = sample(0, proof=PROOFS["open"])
-    assert [status(proof, fail_on=asked) for asked in ("any", "open")] == [0, 1]
-    assert status(sample(0), fail_on="open") == 0
+    proof = sample(0, proof=PROOFS["undecided"])
+    assert [status(proof, fail_on=asked) for asked in ("any", "undecided")] == [0, 1]
+    assert status(sample(0), fail_on="undecided") == 0
 
 
 def test_one_seed_that_was_not_judged_leaves_the_rate_open() -> None:

@@ -92,7 +92,7 @@ FULL = Result(
     rate=RATE,
     next_bug=Estimate(0.2, RATE),
     ensures=(EnsuresCounts("first", "d1 <= d2", 9, 3, 2, RATE),),
-    gaps={1.0: 3, 2.5: 1},
+    margins={1.0: 3, 2.5: 1},
     bugs=(
         Bug(
             id="0123456789",
@@ -100,7 +100,7 @@ FULL = Result(
             choices=(1, 2**64 - 1),
             failed="d1 <= d2",
             failures=(0,),
-            gap=1.5,
+            margin=1.5,
             seen=3,
             confirmed="batch",
             is_new=False,
@@ -110,7 +110,7 @@ FULL = Result(
                 records=(ShrunkRecord(7, {"age": 21.0}),),
                 draws=(3,),
                 failed="d1 <= d2",
-                gap=1.0,
+                margin=1.0,
                 inputs={"x": {"age": 21.0}},
                 outputs={"d1": "high"},
                 tried=12,
@@ -124,7 +124,7 @@ FULL = Result(
                 outputs={"d1": "high"},
                 bugs=1,
                 smallest="0123456789",
-                most_real="0123456789",
+                nearest="0123456789",
                 worst="0123456789",
                 region=RULE,
                 by_answer=RULE,
@@ -147,7 +147,7 @@ FULL = Result(
         text="age=3",
         cases=10,
         violating=(1, 2),
-        settled=9,
+        decided=9,
         witness=Bug("9876543210", 0, (0, 4), "d1 <= d2", records=((1.0, 2.5),)),
         nearest={"x": Nearest(3, ("age",))},
         reason="the time is up",
@@ -163,12 +163,12 @@ FULL = Result(
 def test_each_field_of_the_full_result_differs_from_its_default() -> None:
     plain = Result(Subject("", ""), 0, 0)
     for field in fields(Result):
-        if field.name not in ("control", "live"):
+        if field.name not in ("control", "live", "finished"):
             assert getattr(FULL, field.name) != getattr(plain, field.name), field.name
     parts = (
         (FULL.subject, Subject("", "")),
         (FULL.counts, Counts()),
-        (FULL.proof, Proof("open")),
+        (FULL.proof, Proof("undecided")),
     )
     for part, empty in parts:
         assert part is not None

@@ -197,14 +197,16 @@ def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))
 BROKEN = Proof("violated", cases=8, violating=(2, 2))
-OPEN = Proof("open", cases=8, violating=(0, 3), settled=5, reason="it is too large")
+OPEN = Proof(
+    "undecided", cases=8, violating=(0, 3), decided=5, reason="it is too large"
+)
 
 
 @pytest.mark.parametrize(
     ("verdict", "counts", "problem", "proof", "expected"),
     [
         ("failed", {}, "", SCHEMA, ("holds", "schema")),
-        ("failed", {}, "", OPEN, ("open", "schema")),
+        ("failed", {}, "", OPEN, ("undecided", "schema")),
         ("failed", {}, "no model", SCHEMA, ("failed", "sample")),
         ("failed", {}, "no model", BROKEN, ("violated", "schema")),
         ("none-found", {"tests": 9, "passed": 9}, "", SCHEMA, ("holds", "schema")),
@@ -253,11 +255,11 @@ ROWS = tuple(
         ),
         (
             OPEN,
-            "not proved: it is too large; 62.5 % of 8 cases of the schema settled",
+            "not proved: it is too large; 62.5 % of 8 cases of the schema decided",
         ),
         (
-            replace(OPEN, settled=None),
-            "not proved: it is too large; 0 % of 8 cases of the schema settled",
+            replace(OPEN, decided=None),
+            "not proved: it is too large; 0 % of 8 cases of the schema decided",
         ),
         (replace(OPEN, violating=None), "not proved: it is too large"),
         (replace(SCHEMA, cases=None), "proved for all cases of the schema"),

@@ -33,9 +33,9 @@ def made(
 def found(cases: Sequence[int], first: int = 0, lost: Sequence[int] = ()) -> Violations:
     """Return violations of these cases; those that are lost did not fail again."""
     count = len(cases)
-    gaps = [math.nan if case % 2 else float(case) for case in cases]
+    margins = [math.nan if case % 2 else float(case) for case in cases]
     rows = [case - first for case in cases]
-    one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, gaps)
+    one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, margins)
     one.came_back = ~np.isin(cases, lost)
     return one
 
@@ -115,7 +115,7 @@ def test_each_violation_is_counted_as_what_it_is(
         "flaky": 2,
     }
     kept = list(bugs.finish_bugs())
-    assert [(b.case, b.choices, b.seen, b.gap) for b in kept] == [
+    assert [(b.case, b.choices, b.seen, b.margin) for b in kept] == [
         (100, (100,), 2, 100.0),
         (101, (101,), 2, None),
         (104, (104,), 2, 104.0),
@@ -129,7 +129,9 @@ def test_each_violation_is_counted_as_what_it_is(
     ]
     assert {(b.failed, b.failures, b.is_new) for b in kept} == {("b", (1,), True)}
     assert len({b.id for b in kept}) == bugs.table.bug_inputs == 5
-    rows = [(row.bug.case, row.how, row.bug.mask, row.bug.gap) for row in bugs.unsaved]
+    rows = [
+        (row.bug.case, row.how, row.bug.mask, row.bug.margin) for row in bugs.unsaved
+    ]
     assert rows == is_stored * [
         (100, How.ISOLATED, 0b10, 100.0),
         (101, How.BATCH, 0b10, None),

@@ -113,7 +113,9 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
     many: Path, accepted: float, status: int
 ) -> None:
     result, _ = run(many, search="exhaustive")
-    counts = Counts(tests=20, passed=18, violations=1, confirmed=1, flaky=1)
+    counts = Counts(
+        tests=20, passed=18, violations=1, unique_bugs=1, confirmed=1, flaky=1
+    )
     known = replace(result, counts=counts)
     gate = Gate(fail_on="new", accept_flaky=accepted)
     assert rulings([known], gate)[0].status == status
@@ -177,7 +179,7 @@ def test_more_violations_than_can_be_told_apart_are_counted_all(
     assert sample.counts.violations == 2000
     assert sample.counts.unique_bugs == 50  # the others may be duplicates
     assert sample.next_bug is None
-    assert sample.gaps is None
+    assert sample.margins is None
 
 
 def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""At the end of a campaign bugs are grouped and made smaller, the same in every way."""
+"""At the end of a campaign bugs are grouped and shrunk, the same in every way."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.lang import core
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
-# What a side of a comparison may hold that is worked out once more, for its gap.
+# What a side of a comparison may hold that is worked out once more, for its margin.
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
 
@@ -61,7 +61,7 @@ class Outcome:
     traceback: str = ""
     calls: int = 0
     failed: int = 0  # a bit for each `ensures` that does not hold
-    gap: float = math.nan  # by how much the first of them is missed
+    margin: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
     reached: int = 0  # a bit for each `ensures` that is about the case
 
@@ -126,14 +126,14 @@ class Case(Running):
     negate = staticmethod(vectors.negate)
 
     def outcome(
-        self, error: BaseException | None, gap: Callable[[str, Any], float]
+        self, error: BaseException | None, margin: Callable[[str, Any], float]
     ) -> Outcome:
-        """Return the verdict, given how the case ended and what tells a missed gap."""
+        """Return the verdict, given how the case ended and what tells a missed margin."""
         listen(None)
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._make_violation(choices, gap)
+            return self._make_violation(choices, margin)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
@@ -154,7 +154,7 @@ class Case(Running):
         )
 
     def _make_violation(
-        self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
+        self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
     ) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
@@ -167,7 +167,7 @@ class Case(Running):
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
-            gap=gap(self.failures[0], self.values),
+            margin=margin(self.failures[0], self.values),
             reached=self.reached,
         )
 
@@ -231,7 +231,7 @@ class Interpreter:
         body = emitter.body() if function is None else []
         self._sides = {
             ensures.text: tuple(
-                compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+                compile(ast.Expression(emitter.expression(side)), "<margin>", "eval")
                 for side in sides(ensures.test) or ()
             )
             for ensures in program.spec.ensures
@@ -244,13 +244,13 @@ class Interpreter:
             function = function_of([emitter.case], body, source, names)
         self._function: Callable[[Case], None] = function
 
-    def _gap(self, failed: str, named: Any) -> float:
+    def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
         values = [eval(side, self._names, named) for side in self._sides[failed]]
         if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
-        gap = float(values[0]) - float(values[1])
-        return gap if math.isfinite(gap) else math.nan
+        margin = float(values[0]) - float(values[1])
+        return margin if math.isfinite(margin) else math.nan
 
     def _current(self) -> Case:
         return self._running[0]
@@ -267,7 +267,7 @@ class Interpreter:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        return case.outcome(error, self._gap)
+        return case.outcome(error, self._margin)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

@@ -23,7 +23,7 @@ class Violations:
     """The violated cases of a chunk, in their order.
 
     A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
-    a bit for each `ensures` that does not hold. `gaps` say by how much the first of
+    a bit for each `ensures` that does not hold. `margins` say by how much the first of
     them is missed, NaN where that is no number. `came_back` marks the cases that were
     violated again in a batch of violated cases alone. `records` holds the records of
     each case where a search has made them: (cases, inputs, columns).
@@ -33,7 +33,7 @@ class Violations:
     choices: Array
     lengths: Array
     failed: Array
-    gaps: Array
+    margins: Array
     came_back: Array
     records: Array | None = None
 
@@ -46,14 +46,14 @@ class Violations:
         rows: Sequence[int],
         choices: Sequence[tuple[int, ...]],
         failed: Sequence[int],
-        gaps: Sequence[float],
+        margins: Sequence[float],
     ) -> Violations:
         """Return the violations of these rows, each with its choices."""
         return cls(
             np.array(rows, dtype=np.int64),
             *pad_choices(choices),
             np.array(failed, dtype=np.int64),
-            np.array(gaps, dtype=np.float64),
+            np.array(margins, dtype=np.float64),
             np.ones(len(rows), dtype=bool),
         )
 
@@ -211,7 +211,7 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
             rows[violated],
             *chunk.choices_of(violated),
             columns.failed[violated],
-            columns.gaps[violated],
+            columns.margins[violated],
             np.ones(len(violated), dtype=bool),
         )
     for gone, fates, reasons in chunk.left:
@@ -265,7 +265,7 @@ def add_resolved(
             violated,
             [outcome.choices for outcome in outcomes],
             [outcome.failed for outcome in outcomes],
-            [outcome.gap for outcome in outcomes],
+            [outcome.margin for outcome in outcomes],
         )
         judged.violations = join_violations([judged.violations, found])
 

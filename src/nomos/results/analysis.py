@@ -1,4 +1,4 @@
-"""What is said of a campaign's bugs together: groups, rules, and bugs made smaller."""
+"""What is said of a campaign's bugs together: groups, rules, and shrunk bugs."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class BugGroup:
     failed: str  # the text of the first `ensures` that does not hold
     outputs: Mapping[str, Any]
     bugs: int
-    smallest: str  # ids: the fewest changes, the most typical input, the largest gap
-    most_real: str
+    smallest: str  # ids: the fewest changes, the most typical input, the largest margin
+    nearest: str
     worst: str
     region: Rule | None = None
     by_answer: Rule | None = None
@@ -92,26 +92,23 @@ class BugGroup:
 
 
 # Of so many cases, none of them flaky, it follows at the 95 % level that at most 1 %
-# of all are, or 5 %.
-ENOUGH, _FEW = 299, 59
+# of all are.
+ENOUGH = 299
 
 
 @dataclass(frozen=True, slots=True)
 class Flakiness:
     """Cases that were run again in isolation and in other batches; the flaky ones differed.
 
-    `is_fresh` says that an instance of the model did it that had answered nothing yet.
+    `is_fresh` says that an instance of the model did it that had answered nothing yet,
+    `at_most` what share of all cases is flaky, at the 95 % level.
     """
 
     cases: int
     flaky: int = 0
     is_fresh: bool = False
     is_every_case: bool = False
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether less can be said than that at most 5 % of cases are flaky."""
-        return not self.is_every_case and self.cases < _FEW
+    at_most: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +150,7 @@ class Shrunk:
     records: tuple[ShrunkRecord, ...]
     draws: tuple[int, ...]
     failed: str
-    gap: float | None
+    margin: float | None
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     tried: int  # cases that were run to find it

@@ -19,7 +19,7 @@ from nomos.results.verdict import is_flaky
 CONFIDENCE = 0.95  # one-sided, of what a sample says of `max_rate`
 DEFAULT_MIN_CASES = 100  # without a violation the rate is then under 3 % (95 %)
 FEWEST_CASES = 10  # of a sample that is green by default, however small the budget
-FAIL_ON = ("any", "new", "open")
+FAIL_ON = ("any", "new", "undecided")
 KINDS: dict[str, Kind] = {
     "fail_on": TEXT,
     "max_rate": SHARE,
@@ -34,7 +34,7 @@ class Gate:
     """What is asked of campaigns; one that is violated passes only if all of it lets it.
 
     Attributes:
-        fail_on: `any` violation, `new` bugs only, `open` proofs too, or violations of the
+        fail_on: `any` violation, `new` bugs only, `undecided` proofs too, or violations of the
             `ensures` that it names, as NAME or PROPERTY.NAME.
         max_rate: The greatest share of violated cases.
         baseline: Earlier results, than which the rates may not be worse.
@@ -161,7 +161,7 @@ def missing(
 ) -> list[str]:
     """Return the specs of the baseline that were asked for and are not there to be run.
 
-    `asked` are files, folders and globs. Whether such a property is worse is open.
+    `asked` are files, folders and globs. Whether such a property is worse is undecided.
     """
     run = {result.subject.spec for result in results}
     places = [str(Path(place).resolve()) for place in asked]
@@ -201,8 +201,8 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
     told = list(_compare_rates(results, gate))
     if status and gate.fail_on == "new":
         told.append((1, "there are new bugs"))
-    if gate.fail_on == "open" and any(_is_open(result) for result in results):
-        told.append((1, "a proof is open"))
+    if gate.fail_on == "undecided" and any(_is_undecided(result) for result in results):
+        told.append((1, "a proof is undecided"))
     status = max(status for status, _ in told)
     return Ruling(results, status, "; ".join(said for _, said in told))
 
@@ -213,7 +213,7 @@ def _plain_status(result: Result, gate: Gate) -> int:
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
     if result.verdict != "violated":
-        return int(gate.fail_on == "open" and _is_open(result))
+        return int(gate.fail_on == "undecided" and _is_undecided(result))
     if gate.names_ensures:
         is_red = _breaks_named(result, gate.fail_on)
     else:
@@ -242,8 +242,8 @@ def _breaks_named(result: Result, asked: str) -> bool:
     return not broken or any(is_named(result, name, asked) for name in broken)
 
 
-def _is_open(result: Result) -> bool:
-    return result.proof is not None and result.proof.verdict == "open"
+def _is_undecided(result: Result) -> bool:
+    return result.proof is not None and result.proof.verdict == "undecided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from nomos.results.statistics import Estimate, Interval
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
-Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
+Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
-Settled = Literal["holds", "violated", "open"]
+Decision = Literal["holds", "violated", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Bug:
     choices: tuple[int, ...]
     failed: str  # the text of the first `ensures` that does not hold
     failures: tuple[int, ...] = ()  # the numbers of all that do not hold
-    gap: float | None = None  # by how much the first one is missed
+    margin: float | None = None  # by how much the first one is missed
     seen: int = 1
     confirmed: Literal["isolated", "batch"] = "isolated"
     is_new: bool = True  # not in the list of known bugs
@@ -157,7 +157,7 @@ class Certificate:
     """What was proved around one input; without a case, nothing."""
 
     row: int
-    verdict: Settled
+    verdict: Decision
     cases: int | None
 
 
@@ -177,12 +177,12 @@ class Proof:
         reason: Why it is open.
     """
 
-    verdict: Settled
+    verdict: Decision
     scope: Scope = "schema"
     text: str = ""
     cases: int | None = None
     violating: tuple[int, int] | None = None
-    settled: int | None = None
+    decided: int | None = None
     witness: Bug | None = None
     nearest: Mapping[str, Nearest] = field(default_factory=dict)  # of its inputs
     reason: str = ""
@@ -224,7 +224,7 @@ class EnsuresCounts(Ensures):
     violations: int
     unique_bugs: int
     rate: Interval | None = None
-    is_idle: bool = False
+    is_vacuous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that broke the property again, alone
+    still: int = 0  # that failed again in isolation, alone
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -273,7 +273,7 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
-    gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
+    margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
@@ -374,7 +374,7 @@ def to_data(result: Result) -> dict[str, Any]:
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
-    data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
+    data["margins"] = None if result.margins is None else sorted(result.margins.items())
     del data["live"], data["finished"]
     counts = data.pop("counts")
     return {**subject, "properties": texts, **counts, **data}

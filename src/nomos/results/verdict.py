@@ -61,10 +61,10 @@ def problem_of(
 
 
 def flaky_text(check: Flakiness, example: str) -> str:
-    """Say that cases came to something else when they were run again."""
+    """Say that cases had another outcome when they were re-run."""
     return (
-        f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
-        f" came to something else ({example}):{MOVING}"
+        f"{check.flaky} of {check.cases} cases are flaky: re-run {_where(check)}, they"
+        f" had another outcome ({example}):{MOVING}"
     )
 
 
@@ -79,7 +79,8 @@ def flakiness_text(check: Flakiness) -> str:
         share = f"{check.flaky} of all {check.cases}"
     else:
         share = describe_rate(check.flaky, check.cases)
-    return f"flaky cases: {share} (run again {_where(check)})"
+    place = "a fresh process" if check.is_fresh else "the same process"
+    return f"flaky cases: {share} (re-run in {place}, other batches and order)"
 
 
 def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
@@ -143,16 +144,16 @@ def proof_text(proof: Proof) -> str:
         counts = ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said))
         return f"{counts}, of {len(said)} rows ({where})"
     if not proof.cases or proof.violating is None:
-        if proof.verdict == "open":
+        if proof.verdict == "undecided":
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
     total = f"of {proof.cases} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
-    if proof.verdict == "open":
-        settled = 100 * (proof.settled or 0) / proof.cases
-        return f"not proved: {proof.reason}; {settled:.3g} % {total} settled"
+    if proof.verdict == "undecided":
+        decided = 100 * (proof.decided or 0) / proof.cases
+        return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
         return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
     return f"at least {low} and at most {high} {total}"

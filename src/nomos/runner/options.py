@@ -57,8 +57,8 @@ class Options:
     cpus: float = 1.0  # that Ray reserves for each worker
     gpus: float = 0.0
     groups: bool = True  # whether bugs are put into groups, with rules
-    shrink: bool = True  # whether the bugs that stand for groups are made smaller
-    recheck: bool = True  # whether cases are looked at again where none is violated
+    shrink: bool = True  # whether the bugs that stand for groups are shrunk
+    recheck: bool = True  # whether cases are spot-checked where none is violated
     device: str = "cpu"
     dtype: Precision | None = None
     accept_flaky: float = 0.0  # the share of cases that may not fail again

@@ -10,7 +10,7 @@ from nomos.domain.meter import Grant, Meter, Phase
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
 from nomos.runner.campaigns.bugs import IsolatedRerun
-from nomos.runner.executors.crew import Answer, Crew, InlineCrew
+from nomos.runner.executors.pool import Answer, InlinePool, WorkerPool
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals
 
@@ -19,7 +19,7 @@ from nomos.runner.stopping import Signals
 class Tasks:
     """Tasks under way and their answers; a task that was dropped has spent its lease."""
 
-    crew: Crew
+    pool: WorkerPool
     signals: Signals
     answers: dict[int, Answer] = field(default_factory=dict)
     _granted: dict[int, tuple[Meter, Phase, int | None]] = field(default_factory=dict)
@@ -35,17 +35,17 @@ class Tasks:
     ) -> int:
         """Hand in a task that may make `most` calls (None: all there are); return its ticket."""
         granted = meter.grant(most, from_reserve=phase != "search")
-        if not isinstance(self.crew, InlineCrew):  # others load it for themselves
+        if not isinstance(self.pool, InlinePool):  # others load it for themselves
             job = replace(job, loaded=None, prepared=None)
         grant = Grant(granted, phase, meter.campaign)
-        ticket = self.crew.submit(grant, method, job, *arguments)
+        ticket = self.pool.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket
 
     def wait(self) -> None:
         """Wait until at least one task is done."""
         with self.signals.raise_inside():
-            answers = self.crew.wait()
+            answers = self.pool.wait()
         for answer in answers:
             self.answers[answer.ticket] = answer
             self._granted[answer.ticket][0].raised.update(answer.raised)
@@ -71,18 +71,18 @@ class Tasks:
         answer = self.wait_for(ticket)
         if answer.error is not None:
             raise answer.error
-        if answer.died is None:
+        if answer.crash is None:
             done: list[IsolatedRerun] = answer.value
             return done
         if len(cases) == 1:
-            return [IsolatedRerun(Verdict.CRASHED, answer.died.reason, "", {}, {})]
+            return [IsolatedRerun(Verdict.CRASHED, answer.crash.reason, "", {}, {})]
         half = len(cases) // 2
         first = self.confirm(meter, phase, job, cases[:half])
         return first + self.confirm(meter, phase, job, cases[half:])
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
-        self.crew.drop()
+        self.pool.drop()
         for ticket in list(self._granted):
             self._settle(ticket, None)
 

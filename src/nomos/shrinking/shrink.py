@@ -136,7 +136,7 @@ class Shrinker:
             records=records,
             draws=case.draws,
             failed=outcome.why,
-            gap=None if math.isnan(outcome.gap) else outcome.gap,
+            margin=None if math.isnan(outcome.margin) else outcome.margin,
             inputs=inputs,
             outputs=outputs,
             tried=tester.tried,

@@ -64,4 +64,13 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE campaigns SET reported = finished
     """,
     "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
+    # 0.3 renamed what results hold: those of 0.2 are shown no more, as those of 0.1; bugs
+    # stay. A shrunk case with "gap" twice has a feature of that name: it is dropped.
+    """
+    ALTER TABLE bugs RENAME COLUMN gap TO margin;
+    UPDATE campaigns SET result = NULL;
+    UPDATE bugs SET shrunk = CASE
+        WHEN length(shrunk) - length(replace(shrunk, '"gap":', '')) = 6
+        THEN replace(shrunk, '"gap":', '"margin":') END
+    """,
 )

@@ -66,7 +66,7 @@ def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
         json.dumps(dict(bug.outputs)),
         bug.failed if row.is_bug else "",
         bug.seen,
-        *(row.how, bug.mask, bug.gap),
+        *(row.how, bug.mask, bug.margin),
         bug.is_new,
         json.dumps(made) if bug.records else "{}",
     )
@@ -86,7 +86,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         choices=_choices(row["choices"]),
         failed=_text(row["failed"]),
         failures=failures_of(int(row["mask"])),
-        gap=decode_value(float | None, row["gap"]),
+        margin=decode_value(float | None, row["margin"]),
         seen=int(row["seen"]),
         confirmed="batch" if row["how"] else "isolated",
         is_new=bool(row["is_new"]),

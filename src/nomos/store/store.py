@@ -42,7 +42,7 @@ IGNORED = f"/{DATABASE}*\n/cases/**/*.tmp\n"
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
-    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk, made"
+    " choices, inputs, outputs, failed, seen, status, how, mask, margin, is_new, shrunk, made"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _IS_BUG = f"how < {CAME_BACK}"
@@ -135,7 +135,7 @@ class Store:
         with self._writing():
             self._connection.executemany(
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
-                " failed, seen, status, how, mask, gap, is_new, made, latest)"
+                " failed, seen, status, how, mask, margin, is_new, made, latest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
                 (encode_row(campaign, row) for row in new),
             )

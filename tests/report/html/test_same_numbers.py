@@ -78,7 +78,7 @@ def found_in_one_property(draw, bug, result):
                 repeated=len(bugs) + later - alone,
                 flaky=draw(st.integers(0, 2)),
                 discarded=draw(counts),
-                gaps={1.0: len(bugs) + later} if bugs else {},
+                margins={1.0: len(bugs) + later} if bugs else {},
             )
         )
     return made

@@ -147,15 +147,16 @@ def _check_ensures(fail_on: str, loaded: Iterable[LoadedSpec]) -> None:
 
 def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
-    baseline, written = options["baseline"] or config.baseline, options["json"]
-    files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
+    from nomos.results.gate import make_gate
+
+    typed = {name: options[name] for name in ("max_rate", "baseline", "min_cases")}
+    asked = config.complete(**typed)
+    given = (asked["baseline"], options["json"])
+    files = [file.resolve() for file in given if isinstance(file, Path)]
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
-    return config.gate(
-        *(options["max_rate"], options["baseline"], options["min_cases"]),
-        fail_on=options["fail_on"],
-        accept_flaky=options["accept_flaky"] or 0.0,
-    )
+    flaky = options["accept_flaky"] or 0.0
+    return make_gate(**asked, fail_on=options["fail_on"], accept_flaky=flaky)
 
 
 def _run_campaigns(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     " html junit sarif trust quiet",
     kinds={
         "around": click.Choice(["inputs"]),
-        "fail_on": click.Choice(["violated", "open"]),
+        "fail_on": click.Choice(["violated", "undecided"]),
     },
     within="",
     radius="",
@@ -56,7 +56,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos verify specs/priors_inc.nom --around inputs --radius age=3
 
     Exit status: 0 all are proved; 1 one is violated; 2 wrong usage or a bad spec; 3 one
-    is open: it could not be settled, or is of a kind that cannot be proved.
+    is undecided: it could not be decided, or is of a kind that cannot be proved.
     """
     from nomos.results.gate import Gate, rulings
     from nomos.runner.campaigns.proofs import Proofs
@@ -88,14 +88,14 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
             finally:
                 if store is not None:
                     store.close()
-        gate = Gate("open" if options["fail_on"] == "open" else "any")
+        gate = Gate("undecided" if options["fail_on"] == "undecided" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
     for line in failure_lines(run.failures):
         echo(f"error: {line}", err=True)
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     failed = {exit_status(failure.error) for failure in run.failures}
-    # A violation is told before what is open: it is certain.
+    # A violation is told before what is undecided: it is certain.
     worst = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
     sys.exit(max(failed, default=worst))
 
@@ -144,9 +144,9 @@ def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
 
 
 def status_of(result: Result, fail_on: str) -> int:
-    """Return 1 for a violation, 3 for what is open unless that counts as failed."""
-    if result.verdict == "open":
-        return 1 if fail_on == "open" else 3
+    """Return 1 for a violation, 3 for what is undecided unless that counts as failed."""
+    if result.verdict == "undecided":
+        return 1 if fail_on == "undecided" else 3
     return 0 if result.verdict == "holds" else 1
 
 

@@ -47,8 +47,9 @@ def command(
     from nomos.errors import StoreError
     from nomos.report.html.page import html_page
     from nomos.report.texts import count_of
-    from nomos.results.gate import rulings
+    from nomos.results.gate import make_gate, rulings
     from nomos.runner.project.config import load_config
+    from nomos.runner.project.naming import project_root
 
     with api.open_store(store) as opened:
         trusted = collect_trusted_settings(model, settings)
@@ -56,7 +57,9 @@ def command(
             _with_live(result, opened.path.parent, trusted)
             for result in opened.newest()
         ]
-        gate = load_config(opened.path.parent).gate(None, None, None)
+        config = load_config(project_root(opened.path.parent))
+        names = ("max_rate", "baseline", "min_cases")
+        gate = make_gate(**config.complete(**dict.fromkeys(names)))
         if not results:
             raise StoreError(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"

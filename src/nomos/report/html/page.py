@@ -234,7 +234,7 @@ def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
 
 def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
     violated = sum(one.verdict == "violated" for one in told)
-    failed = sum(one.verdict in ("failed", "open") for one in told)
+    failed = sum(one.verdict in ("failed", "undecided") for one in told)
     properties = len({one.first.subject.spec for one in told})
     models = len({one.first.subject.model for one in told})
     named = count_of(properties, "property", "properties")

@@ -21,7 +21,7 @@ _ANSWERS = {
     "violated": "violated",
     "none-found": "without a violation that was found",
     "holds": "shown to hold",
-    "open": "undecided",
+    "undecided": "undecided",
     "failed": "without a verdict",
 }
 

@@ -66,7 +66,7 @@ def no_totals() -> Any:
 
 
 class Bugs:
-    """The violations of a campaign, told apart, run again and counted."""
+    """The violations of a campaign, deduplicated, re-run and counted."""
 
     def __init__(
         self,
@@ -234,14 +234,14 @@ class Bugs:
         """Return one violation; its chunk's first case has the number `first`."""
         choices, records = found.case_of(number)
         failures = failures_of(int(found.failed[number]))
-        gap = float(found.gaps[number])
+        margin = float(found.margins[number])
         return Bug(
             id=self._bug_names(choices),
             case=int(found.rows[number]) + first,
             choices=choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
-            gap=None if math.isnan(gap) else gap,
+            margin=None if math.isnan(margin) else margin,
             seen=seen,
             confirmed="batch" if outcome is None else "isolated",
             inputs={} if outcome is None else outcome.inputs,
@@ -263,7 +263,7 @@ class Bugs:
         totals.violations += int((how <= How.BATCH).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if not told.all():  # too many to be told apart: those that failed again count
+        if not told.all():  # too many to deduplicate: those that failed again count
             back = int(found.came_back[~told].sum())
             totals.violations += back
             totals.flaky += int((~told).sum()) - back

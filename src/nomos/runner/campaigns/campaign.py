@@ -360,7 +360,7 @@ class Campaign:
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
-            gaps=table.gaps(),
+            margins=table.count_margins(),
             bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
@@ -386,9 +386,9 @@ class Campaign:
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
             rate = self._rate(violations, counts)
-            is_idle = counts.passed > 0 and not self.reached >> number & 1
+            is_vacuous = counts.passed > 0 and not self.reached >> number & 1
             told = (one.name, one.text, one.line)
-            found.append(EnsuresCounts(*told, violations, unique, rate, is_idle))
+            found.append(EnsuresCounts(*told, violations, unique, rate, is_vacuous))
         return tuple(found)
 
     def _rate(self, violations: int, counts: Counts) -> Interval | None:

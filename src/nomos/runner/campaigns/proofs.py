@@ -57,7 +57,7 @@ class Proofs:
         return with_proof(result, self._done[key])
 
     def _proof(self, prepared: Prepared) -> Proof:
-        """Prove one spec; what cannot be proved is open, with its reason and place."""
+        """Prove one spec; what cannot be proved is undecided, with its reason and place."""
         program = prepared.engine.program
         try:
             return self._prover(prepared.domain).verify(program, self.options)

@@ -275,7 +275,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         range(len(rows)),
         [bug.choices for bug in bugs],
         [bug.mask for bug in bugs],
-        [math.nan if bug.gap is None else bug.gap for bug in bugs],
+        [math.nan if bug.margin is None else bug.margin for bug in bugs],
     )
     campaign.bugs.table.recall(
         np.array([bug.case for bug in bugs], dtype=np.int64),

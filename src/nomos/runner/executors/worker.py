@@ -305,7 +305,7 @@ class Worker:
     def check_cases(
         self, job: Job, sample: FlakinessSample, is_fresh: bool
     ) -> FlakinessFound:
-        """Run these cases otherwise, and tell which came to something else."""
+        """Run these cases otherwise, and return which had another outcome."""
         watch.mark(WHOLE_CHUNK)
         return check_cases(self.prepare_job(job).engine, sample, is_fresh=is_fresh)
 

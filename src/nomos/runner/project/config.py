@@ -19,7 +19,6 @@ from nomos.accepted import (
     meant,
 )
 from nomos.errors import NomosError
-from nomos.results.gate import Gate, make_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +34,9 @@ class Config:
     exclude: tuple[str, ...] = ()
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def gate(
-        self,
-        max_rate: str | float | None,
-        baseline: Path | None,
-        min_cases: int | None,
-        **more: Any,
-    ) -> Gate:
-        """Return what campaigns must pass; what is not given is as the project says."""
-        rate = self.max_rate if max_rate is None else max_rate
-        least = self.min_cases if min_cases is None else min_cases
-        return make_gate(rate, baseline or self.baseline, min_cases=least, **more)
+    def complete(self, **given: Any) -> dict[str, Any]:
+        """Return what is given by name; what is None is as the project says."""
+        return {n: getattr(self, n) if v is None else v for n, v in given.items()}
 
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""

@@ -16,7 +16,7 @@ from nomos.runner.executors.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerCrash:
     """A worker that ended in the middle of a task.
 
     `row` is the case of the range that was under way, where the range ran one by one.
@@ -44,12 +44,12 @@ class Answer:
     ticket: int
     value: Any = None
     error: Exception | None = None
-    died: Died | None = None
+    crash: WorkerCrash | None = None
     asked: Mapping[Phase, int] | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by the model
 
 
-class Crew(ABC):
+class WorkerPool(ABC):
     """Workers that take tasks; each worker does one after the other."""
 
     size = 1  # tasks that can be under way
@@ -82,7 +82,7 @@ class Crew(ABC):
         self.drop()
 
 
-class InlineCrew(Crew):
+class InlinePool(WorkerPool):
     """The one worker in this process."""
 
     def __init__(self, worker: Worker) -> None:
