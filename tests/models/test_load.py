@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from nomos import ModelError, load_model
 from nomos.domain import Category, Real, Schema
 from nomos.models import load, trusting
+from nomos.models.recognise import extras_below
 from nomos.testing.model import check_model
 
 # Of formats whose files leave a mark, and of others.
