@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomos.report.formats.github import annotations, step_summary
+from nomos.report.formats.github import annotate_lines, step_summary
 from nomos.results.gate import Gate, rulings
 
 
@@ -19,7 +19,7 @@ def test_the_summary_has_a_row_for_each_property(bug, result):
 
 
 def test_a_violation_is_an_error_at_the_line_of_its_ensures(bug, result):
-    (line,) = annotations(ruled(result(bug())))
+    (line,) = annotate_lines(ruled(result(bug())))
     assert line.startswith(
         "::error file=specs/income.nom,line=11,title=income::1 unique"
     )
@@ -38,14 +38,14 @@ def test_a_violation_is_an_error_at_the_line_of_its_ensures(bug, result):
 )
 def test_the_level_of_a_note_is_what_the_gate_says(bug, result, facts, gate, level):
     bugs = [bug(n) for n in range(facts.pop("bugs", 0))]
-    found = list(annotations(ruled(result(*bugs, **facts), **gate)))
+    found = list(annotate_lines(ruled(result(*bugs, **facts), **gate)))
     assert [line.split(" ")[0] for line in found] == ([f"::{level}"] if level else [])
 
 
 def test_what_a_model_or_a_spec_says_is_no_command_and_no_cell(bug, result):
     nasty = "a\n::error::owned | b, c: 100 % <img>"
     results = ruled(result(bug(failed=nasty), property=nasty, spec="x,line=9.nom"))
-    (line,) = annotations(results)
+    (line,) = annotate_lines(results)
     assert (
         "\n" not in line
         and line.count("::") == 2 + line.partition("::")[2].count("::") - 1
@@ -57,6 +57,6 @@ def test_what_a_model_or_a_spec_says_is_no_command_and_no_cell(bug, result):
 
 
 def test_what_could_not_be_run_is_a_warning(result):
-    assert list(annotations([], [("a.nom", "no model")])) == [
+    assert list(annotate_lines([], [("a.nom", "no model")])) == [
         "::warning file=a.nom,line=1,title=not run::no model"
     ]

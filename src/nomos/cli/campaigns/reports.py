@@ -77,9 +77,9 @@ def write_reports(
         document = sarif_document(rulings, failures)
         output.write_file(options["sarif"], json.dumps(document, indent=1) + "\n")
     if options.get("github"):
-        from nomos.report.formats.github import annotations, step_summary
+        from nomos.report.formats.github import annotate_lines, step_summary
 
-        for line in annotations(rulings, failures):
+        for line in annotate_lines(rulings, failures):
             echo(line, err=True)  # the runner reads both streams
         if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
             with Path(summary).open("a", encoding="utf-8") as file:

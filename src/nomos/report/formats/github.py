@@ -39,7 +39,7 @@ def step_summary(rulings: Sequence[Ruling], failures: Sequence[Failure] = ()) ->
     return "\n".join(lines) + "\n"
 
 
-def annotations(
+def annotate_lines(
     rulings: Sequence[Ruling], failures: Sequence[Failure] = ()
 ) -> Iterator[str]:
     """Yield a command of the runner for each property that is violated or not decided."""
