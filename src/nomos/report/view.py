@@ -245,8 +245,8 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         else remark
         for remark, some in seeds.items()
     ]
-    if cost := cost_words(results):
-        said.append(Remark(cost))
+    sent = (result.calls.sent_text for result in results)
+    said += [Remark(cost) for cost in (cost_words(results), *sent) if cost]
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
