@@ -42,6 +42,10 @@ CONSTRUCTS = {
     "least of a number and NaN": "v > 3 || min(0.5, 1.5, nan()) <= 9",
     "NaN rounded": "v > 3 || round(nan()) <= 9 || round(nan(), 1) >= 0",
     "size of NaN": "v > 3 || abs(nan()) >= 0 || abs(-nan()) != 1",
+    "missing": "missing(x1[r := missing].r) && !missing(x1.r) && !missing(x1.h)",
+    "missing in arithmetic": "v > 3 || x1[r := missing].r + v <= 9",
+    "missing for some": "missing((if v > 3 then x1.r else x1[r := missing].r)) && v < 6",
+    "missing value": "x1[r := missing] == x1 || v > 2",
     "long chain": " || ".join(f"v == {n}" for n in range(0, 300, 3)),
 }
 SPEC = """

@@ -26,7 +26,7 @@ from nomos.domain.records import (
     set_feature,
     to_column,
 )
-from nomos.domain.schema import Schema
+from nomos.domain.schema import MISSING, Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
 from nomos.engine.named_answers import check_answers
@@ -324,6 +324,13 @@ def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
     return math.isclose(left, right, rel_tol=rel, abs_tol=abs)
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether a feature has no value: NaN, null, or a text that stands for a gap."""
+    if isinstance(value, str):
+        return value in MISSING
+    return value is None or _is_nan(value)
+
+
 def item_at(items: Any, index: Any) -> Any:
     """Return an item of a list; none is counted from its end."""
     if index < 0:
@@ -375,6 +382,7 @@ def round_number(number: Any, ndigits: int | None = None) -> Any:
 BUILT_INS: dict[str, Function] = {
     "strConcat": concatenate,
     "isclose": isclose,
+    "missing": is_missing,
     "abs": abs,
     "len": len,
     "max": propagate_nan(max),

@@ -53,6 +53,7 @@ class FeatureType:
     name: str
     type: Type
     levels: tuple[str, ...] | None = None  # of a string: all that it can be
+    takes_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ BUILT_IN = {
         Function("round", 1, 2),
         Function("len", 1, 1, Type.INT),
         Function("isclose", 2, 4, Type.BOOL),
+        Function("missing", 1, 1, Type.BOOL),
     )
 }
 # What a domain may bring its own version of without a word.

@@ -117,7 +117,7 @@ class TreeKeys:
 
     def columns(self, feature: str, values: Array) -> Array:
         """Return the model's columns for values of a feature, the others as anywhere."""
-        rows = self.space.changed(feature, values, self.dtype)
+        rows = self.space.change_feature(feature, values, self.dtype)
         return self.model.columns.transform(rows)
 
     def of(self, feature: str, values: Array) -> Array:

@@ -98,6 +98,8 @@ def _elaborate_name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
         return replace(scope.local[name.name], span=span)
     if name.name == "MAX_INT":
         return core.Constant(MAX_INT, span=span, type=Type.INT)
+    if name.name == "missing":
+        return core.Constant(None, span=span, type=Type.UNKNOWN)
     symbol = scope.look_up_value(name)
     if name.name in scope.params:
         param = scope.params[name.name]
