@@ -8,7 +8,7 @@ ResNet-18 and ResNet-50 from a seed, trained for 80 steps, bfloat16; pictures of
 Both are measured after a warm-up.
 A property adds noise to a picture, or blurs it; how strongly is drawn, and the strongest
 is chosen so that about one case in a hundred is violated. "Confirming" is the share of
-the time in which violations were run again, alone (float32 is their judge) or in batches.
+the time in which violations were re-run in isolation (float32 is their judge) or in batches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INPUTS = {32: 20_000, 224: 2_000}
 CHANGES = {"noise": 2.0, "blur": 1.0}  # and how strong they may be
 GOALS = {32: 0.45, 224: 0.85}
 RATE = 0.01  # of violations
-ALONE = 100  # violations that are run alone
+ALONE = 100  # violations that are run in isolation
 WARM_UP = (
     5.0  # seconds: kernels are compiled once, and each size of batch is planned once
 )
@@ -165,7 +165,7 @@ def campaign(change: str, most: float, seconds: float) -> tuple[Any, float]:
             search="random",
             device="cuda",
             dtype="bfloat16",
-            accept_unstable=0.01,
+            accept_flaky=0.01,
             confirm=ALONE,
         )
     finally:
@@ -234,9 +234,9 @@ def one(
         "share_of_bare": round(rate / best[1], 3),
         "goal": GOALS[SIZES[name][1]],
         "violated": round(counts.violations / max(1, counts.judged), 5),
-        "unstable": counts.unstable,
+        "flaky": counts.flaky,
         "rounded": counts.rounded,
-        "run_alone": counts.run_alone,
+        "isolated_reruns": counts.isolated_reruns,
         "part": result.live.ready_job.engine._size.count,
         "confirming": round(confirming / counts.seconds, 4),
         "verdict": result.verdict,

@@ -23,10 +23,10 @@ import numpy as np
 import nomos
 from nomos.domain import Flag, Integer, OneHot
 from nomos.domain.schema import Schema
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.groups.features import features_of
 from nomos.groups.grouping import Sampled, key_of, meets_rule

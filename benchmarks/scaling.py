@@ -27,7 +27,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
 
 import nomos
-from benchmarks.simulated import CHUNK, SimulatedCrew
+from benchmarks.simulated import CHUNK, SimulatedPool
 from nomos.api import campaign_options
 from nomos.results.result import Result
 from nomos.runner.campaigns.violations import MOST_TOLD_APART
@@ -153,8 +153,8 @@ def memory_mb(pid: int | str = "self") -> float:
 class Watch:
     """Prints, ten times in a campaign, how fast chunks are merged and the memory."""
 
-    def __init__(self, crew: SimulatedCrew, cases: int) -> None:
-        self.crew = crew
+    def __init__(self, pool: SimulatedPool, cases: int) -> None:
+        self.pool = pool
         self.cases = cases
         self.began = time.process_time()
         self._next = 0.0
@@ -171,20 +171,20 @@ class Watch:
 
     def rate(self) -> float:
         """Return the chunks merged in a second of the driver's CPU."""
-        spent = time.process_time() - self.began - self.crew.seconds
-        return self.crew.chunks / spent if spent else 0.0
+        spent = time.process_time() - self.began - self.pool.seconds
+        return self.pool.chunks / spent if spent else 0.0
 
 
 def simulate(workers: int, cases: int) -> None:
     """Print what one driver of so many workers can do."""
-    crew = SimulatedCrew(workers, bugs=0.01, deaths=0.001)
+    pool = SimulatedPool(workers, bugs=0.01, deaths=0.001)
     options = campaign_options(budget=cases, search="random", jobs=workers, batch=CHUNK)
-    watch = Watch(crew, cases)
-    driver = Driver(Path(), options, handlers=[watch], crew=crew)
+    watch = Watch(pool, cases)
+    driver = Driver(Path(), options, handlers=[watch], pool=pool)
     (result,) = driver.run([Job(Path("simulated.nom"))], [0]).results
     check(result, cases)
     rate = watch.rate()
-    print(f"{crew.chunks:,} chunks, {crew.died:,} workers died, {rate:,.0f} chunks/s")
+    print(f"{pool.chunks:,} chunks, {pool.died:,} workers died, {rate:,.0f} chunks/s")
     for seconds in (0.1, 0.5, 2.0):
         busy = rate * seconds
         print(f"chunks of {seconds} s: one driver keeps {busy:,.0f} workers busy")

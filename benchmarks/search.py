@@ -39,9 +39,9 @@ import numpy as np
 
 from benchmarks.planted import Needle, Smooth
 from nomos import api
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.generations import Generations

@@ -22,10 +22,10 @@ import numpy as np
 
 import nomos
 from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream, map_to_range
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job

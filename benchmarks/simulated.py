@@ -1,6 +1,6 @@
-"""A crew of workers that are not there: it sends judged chunks as they would.
+"""A pool of workers that are not there: it sends judged chunks as they would.
 
-For the driver it is a crew as any other (`nomos.runner.executors.crew.Crew`), so what is
+For the driver it is a pool as any other (`nomos.runner.executors.pool.WorkerPool`), so what is
 measured is the driver and its merging alone. This is about the engine itself, which is
 why it is built on the parts of `nomos.runner` and not on the public functions.
 """
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.plans.ranges import Range
-from nomos.runner.executors.crew import Answer, Crew, Died
+from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About
 
 INPUTS = 100_000
@@ -26,7 +26,7 @@ CHUNK = 8192  # cases
 _AT_ONCE = 8  # answers that the driver finds when it looks
 
 
-class SimulatedCrew(Crew):
+class SimulatedPool(WorkerPool):
     """Workers that answer in any order, find bugs at a rate, die and come back."""
 
     def __init__(self, size: int, *, bugs: float, deaths: float) -> None:
@@ -58,7 +58,9 @@ class SimulatedCrew(Crew):
                 subject = Subject("simulated.nom", "simulated", ensures=(ENSURES,))
                 return Answer(ticket, About(subject, "vectorized", 1, INPUTS, {}))
             case "confirm":
-                alone = RunAlone(Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1})
+                alone = IsolatedRerun(
+                    Verdict.VIOLATED, "d1 <= d2", "", {"x": 1}, {"d1": 1}
+                )
                 return Answer(ticket, [alone for _ in arguments[1]])
             case _:
                 return self._judged(ticket, arguments[2])
@@ -67,7 +69,7 @@ class SimulatedCrew(Crew):
         is_first = asked.start == 0 and asked.stop is None
         if is_first and self._rng.random() < self._deaths:
             self.died += 1
-            return Answer(ticket, died=Died("its worker was lost"))
+            return Answer(ticket, crash=WorkerCrash("its worker was lost"))
         count = (asked.count if asked.stop is None else asked.stop) - asked.start
         self.chunks += 1
         self.cases += count

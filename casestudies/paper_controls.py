@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nomos.results.gaps import ChanceRow, against_chance
+from nomos.results.margins import ChanceRow, against_chance
 from nomos.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)
 class ControlReport:
-    """A property's control: its unique 'bugs', seed by seed, and both by their gaps."""
+    """A property's control: its unique 'bugs', seed by seed, and both by their margins."""
 
     name: str
     title: str  # of the property
@@ -31,7 +31,7 @@ def control_cells(report: ControlReport) -> list[tuple[str, ...]]:
     return [
         (
             report.title,
-            "any" if row.gap is None else f"{row.gap} or more",
+            "any" if row.margin is None else f"{row.margin} or more",
             f"{row.violations:,} of {row.tests:,}",
             f"{row.control_violations:,} of {row.control_tests:,}",
             f"{row.chance:.2g}",

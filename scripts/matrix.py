@@ -29,7 +29,7 @@ FOLDERS = "tests/slow/test_folder_adapters.py"
 TESTS = {
     "core": [
         *("tests/lang/check", "tests/diagnostics", "tests/domain", "tests/results"),
-        *("tests/engine/test_alone.py", "tests/runner/test_campaign.py"),
+        *("tests/engine/test_interpreter.py", "tests/runner/test_campaign.py"),
         *("tests/store/test_store.py", "tests/cli/test_run.py"),
         "tests/cli/test_trust.py",
     ],

@@ -46,9 +46,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "results/result.py": ("tests/results",),
     "results/comparison.py": ("tests/results",),
     "results/identity.py": ("tests/results",),
-    "results/gaps.py": ("tests/results",),
+    "results/margins.py": ("tests/results",),
     "results/gate.py": ("tests/results/test_gate.py", "tests/cli/test_exit_status.py"),
-    "store/database.py": ("tests/store",),
+    "database.py": ("tests/store",),
     "store/files.py": ("tests/store",),
     "store/rows.py": ("tests/store",),
     "store/store.py": ("tests/store",),
@@ -83,9 +83,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runner/standalone.py": ("tests/runner/test_standalone.py",),
     "runner/stopping.py": ("tests/runner/test_stopping.py",),
-    "runner/executors/crew.py": ("tests/runner/test_crew.py",),
+    "runner/executors/pool.py": ("tests/runner/test_pool.py",),
     "runner/executors/processes.py": (
-        "tests/runner/test_crew.py",
+        "tests/runner/test_pool.py",
         "tests/runner/test_processes.py",
     ),
     "runner/executors/worker.py": (

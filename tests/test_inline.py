@@ -104,6 +104,8 @@ def test_a_wrong_spec_raises_with_its_diagnostics(frame):
             predict=lambda f: bump(f["income"]),
         )
     assert caught.value.diagnostics[0].help == "did you mean `income`?"
+    said = str(caught.value)
+    assert "^^^^^" in said and "= help: did you mean `income`?" in said
 
 
 def test_what_is_no_sequence_and_what_has_no_function_is_refused(frame):
@@ -283,7 +285,7 @@ def test_an_implication_whose_premise_no_case_has_is_no_success(frame, budget):
     twice = 'd1 == "Yes" ==> d2 == "Yes"; ensures d1 == "yes" ==> d2 == "yes"'
     both = judged(frame, twice, predict)
     assert both.verdict == "holds"
-    assert [one.is_idle for one in both.ensures] == [True, False]
+    assert [one.is_vacuous for one in both.ensures] == [True, False]
     assert "none of which has what stands before `==>`" in failure_text(both)
     nan = judged(frame, "d1 > 0.5 ==> d2 > 0.5", lambda rows: rows.income * np.nan)
     assert nan.verdict == "failed"

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import nomos
 from nomos import NomosError, accepted
+from nomos.accepted import COUNT, SECONDS, SHARE
 from nomos.cli import cli
 from nomos.runner.options import Options
 from nomos.runner.project.config import load_config
@@ -43,6 +44,7 @@ WRONG: dict[type, list[Any]] = {
     accepted.TakesWhole: [*NO_NUMBERS, 0, -1, -3, 2.5, "5", 2**60, np.int64(-1)],
     accepted.TakesConfirm: [*NO_NUMBERS, 0, -3, 2.5, "ALL", "some"],
     accepted.TakesNumber: [*NO_NUMBERS, -1, -0.5, 1e300, "5"],
+    accepted.TakesSeconds: [*NO_NUMBERS, 0, -1, 1e300, "5", "5x", "0s", "-5m"],
     accepted.TakesShare: [*NO_NUMBERS, 1, 1.5, -0.1, "100%", "2 %%", "-1%"],
     accepted.TakesWord: [
         "",
@@ -58,6 +60,17 @@ WRONG: dict[type, list[Any]] = {
     ],
     accepted.TakesFlag: [0, 1, "yes", "", [], NAN, np.int64(1), Hostile()],
     accepted.TakesText: ["", "  ", 3, True, b"host", [], NAN],
+    accepted.TakesRate: [
+        "",
+        "60",
+        "0/s",
+        "-1/min",
+        "1.5/s",
+        "60/day",
+        60,
+        (0, 1),
+        (1, 0),
+    ],
 }
 CASES = [
     (name, value)
@@ -77,9 +90,11 @@ TEXTS: dict[type, list[str]] = {
     accepted.TakesWhole: ["0", "-1", "2.5", "nan", "inf", "many", "", "1e300", "True"],
     accepted.TakesConfirm: ["0", "-3", "2.5", "ALL", "", "nan"],
     accepted.TakesNumber: ["-1", "nan", "inf", "1e300", "soon", "", "1,5"],
+    accepted.TakesSeconds: ["-1", "nan", "inf", "1e300", "soon", "", "0s", "-5m"],
     accepted.TakesShare: ["1", "150%", "-0.1", "nan", "%", "two", ""],
     accepted.TakesWord: ["", "gided", "mutatd", "rya", "colums", "CPU", "3"],
     accepted.TakesText: ["", "  "],
+    accepted.TakesRate: ["", "60", "0/s", "60/day", "many/s", "1.5/s"],
 }
 TYPED = [
     (name, text)
@@ -215,7 +230,10 @@ def test_what_is_wrong_in_python_is_said(
         (["--no-store", "--store", "there"], "--no-store and --store"),
         (["--sanity", "--json", "x"], "leave out --json"),
         (["--fail-on", "nwe"], "did you mean `new`"),
-        (["--time", "inf"], "takes seconds, more than 0, not 'inf'"),
+        (
+            ["--time", "inf"],
+            "takes seconds, or a time such as 90s, 5m or 1h30m, not 'inf'",
+        ),
         (["--search", "guided", "--inputs", "data"], "generates inputs"),
     ],
 )
@@ -230,14 +248,29 @@ def test_what_is_wrong_on_the_command_line_is_wrong_usage(
     assert isinstance(done.exception, NomosError) or done.exit_code == 2
 
 
+def test_numbers_are_read_as_people_write_them() -> None:
+    times = {"90": 90, "90s": 90, "5m": 300, "1h30m": 5400, "1.5 h": 5400, "500ms": 0.5}
+    assert {text: SECONDS.parse_text(text) for text in times} == times
+    counts = {"1e5": 100_000, "100,000": 100_000, "100_000": 100_000}
+    assert {text: COUNT.parse_text(text) for text in counts} == counts
+    assert {text: SHARE.parse_text(text) for text in ("2%", "2 %", "0.02")} == {
+        "2%": 0.02,
+        "2 %": 0.02,
+        "0.02": 0.02,
+    }
+    for kind, text in [(SECONDS, "0s"), (SECONDS, "5x"), (COUNT, "1,00"), (SHARE, "%")]:
+        with pytest.raises(ValueError, match=f"not '{text}'"):
+            kind.parse_text(text)
+
+
 def test_numbers_of_numpy_and_whole_reals_are_what_they_say() -> None:
     made = Options(
         budget=np.int64(5),  # type: ignore[arg-type]
         time=np.float32(2.0),  # type: ignore[arg-type]
         jobs=2.0,  # type: ignore[arg-type]
         groups=np.bool_(False),  # type: ignore[arg-type]
-        accept_unstable="1%",  # type: ignore[arg-type]
+        accept_flaky="1%",  # type: ignore[arg-type]
     )
     assert (made.budget, made.time, made.jobs) == (5, 2.0, 2)
     assert (type(made.budget), made.groups) == (int, False)
-    assert made.accept_unstable == 0.01
+    assert made.accept_flaky == 0.01

@@ -90,7 +90,7 @@ def told(result: Any, **workers: Any) -> dict[str, Any]:
         "violations": counts.violations,
         "set_aside": counts.discarded,
         "crashed": counts.crashed,
-        "unstable": counts.unstable,
+        "flaky": counts.flaky,
         "seconds": round(counts.seconds, 1),
         "causes": causes,
     }

@@ -10,7 +10,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from nomos import relations, transformations
     from nomos.api import assert_holds, run_specs
-    from nomos.domain import Domain, Schema, batched, random, tensors
+    from nomos.domain import Domain, Schema, batched, concurrent, random, tensors
     from nomos.errors import (
         Discard,
         DomainError,
@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "assert_holds",
     "batched",
+    "concurrent",
     "load_model",
     "random",
     "relations",
@@ -47,7 +48,7 @@ __all__ = [
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
 _HOMES = {
     "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError",
-    "nomos.domain": "Domain Schema batched random tensors",
+    "nomos.domain": "Domain Schema batched concurrent random tensors",
     "nomos.api": "assert_holds run_specs",
     "nomos.inline": "run spec",
     "nomos.magic": "load_ipython_extension",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Real
 from pathlib import PurePath
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from nomos.errors import NomosError
 
@@ -23,8 +23,15 @@ Mode = Literal["vectorized", "coroutines", "sequential"]
 Search = Literal["auto", "random", "exhaustive", "guided", "diverse"]
 Inputs = Literal["data", "generated"]
 WorkerPool = Literal["processes", "ray"]
+CacheMode = Literal["off", "read", "refresh"]
 Precision = Literal["float32", "bfloat16", "float16"]
 LARGEST_COUNT = 2**53  # what a store, JSON and a double hold exactly
+_TIME = re.compile(
+    "".join(
+        rf"(?:(\d+(?:\.\d+)?) ?{unit} ?)?" for unit in ("d", "h", "m(?!s)", "s", "ms")
+    )
+)
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a whole number with its thousands parted
 _LONGEST_SHOWN = 80  # characters of a wrong value
 
 
@@ -82,6 +89,8 @@ class TakesWhole(Kind):
         return value
 
     def _parse(self, text: str) -> Any:
+        if _GROUPED.fullmatch(text):
+            text = text.replace(",", "")
         try:
             return int(text)
         except ValueError:
@@ -108,6 +117,19 @@ class TakesNumber(Kind):
         return float(text)
 
 
+@dataclass(frozen=True)
+class TakesSeconds(TakesNumber):
+    """Seconds as a number, or times with units."""
+
+    def _convert(self, given: Any) -> float:
+        match = _TIME.fullmatch(given) if isinstance(given, str) else None
+        if match is None or not given:
+            return super()._convert(given)
+        units = (86400, 3600, 60, 1, 1e-3)
+        parts = zip(match.groups(), units, strict=True)
+        return super()._convert(sum(float(n) * unit for n, unit in parts if n))
+
+
 class TakesShare(Kind):
     """Shares such as `2%` or 0.02: at least 0, less than 1."""
 
@@ -115,12 +137,30 @@ class TakesShare(Kind):
 
     def _convert(self, given: Any) -> float:
         if isinstance(given, str):
+            given = given.strip()
             share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
         else:
             share = float(_real(given))
         if not 0 <= share < 1:
             raise ValueError
         return share
+
+
+class TakesRate(Kind):
+    """Rates such as `60/min`, as a number of calls and of seconds."""
+
+    wanted = "a rate such as 5/s, 60/min or 1000/h"
+    metavar = "RATE"
+    _SECONDS: ClassVar[dict[str, float]] = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+    def _convert(self, given: Any) -> tuple[int, float]:
+        if isinstance(given, tuple):
+            calls, seconds = given
+            return COUNT.accept(calls), SECONDS.accept(seconds)
+        calls, _, unit = given.partition("/")
+        if unit not in self._SECONDS:
+            raise ValueError
+        return COUNT.accept(int(calls)), self._SECONDS[unit]
 
 
 class TakesWord(Kind):
@@ -245,7 +285,7 @@ class TakesFunction(Kind):
 
 COUNT = TakesWhole(1)
 AMOUNT = TakesNumber("a number from 0 on", 0)
-SECONDS = TakesNumber("seconds, more than 0", 0, is_above=True)
+SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
 SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
 SEED = TakesWhole(None, None)
 
@@ -293,7 +333,11 @@ OPTIONS: dict[str, Kind] = {
         "cpu", "cuda", "mps", "auto", pattern=r"cuda:\d{1,4}", more="cuda:N"
     ),
     "dtype": TakesWord(*get_args(Precision)),
-    "accept_unstable": SHARE,
+    "accept_flaky": SHARE,
+    "concurrency": TakesWhole(1, 10_000),
+    "rate": TakesRate(),
+    "cache": TakesWord(*get_args(CacheMode)),
+    "max_cost": TakesNumber("an amount of money, more than 0", 0, is_above=True),
 }
 
 

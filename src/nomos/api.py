@@ -6,32 +6,28 @@ plugin and notebooks use in the same way.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomos.accepted import FILE, RUN, TakesList, accept_option, meant
 from nomos.errors import NomosError, StoreError
-from nomos.terminal import printable
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
-    from nomos.results.result import Result, Subject
-    from nomos.runner.campaigns.proofs import Proofs
+    from nomos.results.result import Subject
     from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.executors.worker import Worker
-    from nomos.runner.jobs import Failure, Job
+    from nomos.runner.jobs import Failure
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
-    from nomos.runner.stopping import Signals
     from nomos.store.rows import BugRecord
     from nomos.store.store import Store
-    from nomos.verify.prove import ProofOptions
 
 
 def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Discovery:
@@ -98,14 +94,12 @@ def run_specs(  # noqa: PLR0913 - keywords
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_unstable, and of
+    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """
-    from nomos.runner.campaigns.recording import mark_reported
-    from nomos.runner.jobs import Job
+    from nomos.runner import projects
     from nomos.runner.project.discovery import group_by_project
-    from nomos.runner.project.params import each_setting
 
     how = campaign_options(**options)
     if how.resume and store is False:
@@ -118,39 +112,21 @@ def run_specs(  # noqa: PLR0913 - keywords
     }
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
-    whole = make_skipped_run(found)
-    for root, paths in group_by_project(found.specs).items():
-        run = drive(
-            [
-                Job(path, {**given, **chosen}, loaded[path])
-                for path in paths
-                for given in each_setting(loaded[path].checked.spec, taken["settings"])
-                for chosen in ([{"model": str(m)} for m in taken["models"]] or [{}])
-            ],
-            taken["seeds"],
-            root=root,
-            options=how,
-            store=keeping_store(root, _warn, store),
-            handlers=taken["handlers"],
-            warn=_warn,
-            control=None if control is None else Path(control),
-            verify=taken["verify"],
-        )
-        if run.stopped:  # what was found is in the store, and `resume` goes on
-            raise KeyboardInterrupt
-        mark_reported(keeping_store(root, _warn, store), run.results)
-        whole.results += run.results
-        whole.failures += run.failures
+    jobs = partial(projects.list_jobs, loaded, taken["settings"], taken["models"])
+    planned = [
+        projects.ProjectJobs(root, jobs(paths), taken["seeds"], how)
+        for root, paths in group_by_project(found.specs).items()
+    ]
+    whole = projects.make_skipped_run(found)
+    more = {name: taken[name] for name in ("handlers", "verify")}
+    more["control"] = None if control is None else Path(control)
+    kept: dict[str, Any] = {"kept": store, "warn": projects.warn_user}
+    for _ in projects.drive_projects(planned, whole, **kept, **more):
+        pass
+    if whole.stopped:  # what was found is in the store, and `resume` goes on
+        raise KeyboardInterrupt
+    projects.mark_reported(planned, whole, **kept)
     return make_displayable(whole)
-
-
-def make_skipped_run(found: Discovery) -> Run:
-    """Return a run without results, whose failures are what looks like specs."""
-    from nomos.runner.driver import Run
-    from nomos.runner.jobs import Failure, Job
-
-    failures = [Failure(Job(path), error) for path, error in found.not_run.items()]
-    return Run(failures=failures)
 
 
 def spaces(
@@ -170,81 +146,6 @@ def spaces(
         for worker in [_worker(root)]
         for path in paths
     }
-
-
-def drive(  # noqa: PLR0913 - keywords
-    jobs: Sequence[Job],
-    seeds: Sequence[int],
-    *,
-    root: Path,
-    options: Options,
-    store: Store | None = None,
-    handlers: Sequence[Handler] = (),
-    warn: Callable[[str], None] | None = None,
-    control: Path | None = None,
-    signals: Signals | None = None,
-    verify: bool = False,
-) -> Run:
-    """Run jobs, then their control if there is one, and close the store.
-
-    A control is run once for each setting and seed. Nothing of it is stored and it has
-    no say in a verdict: what chance does is no bug. With `verify`, a proof is tried where
-    no violation was found.
-    """
-    from nomos.models.load import is_trusting
-    from nomos.runner.driver import Driver
-
-    tell = warn or _warn
-    more: dict[str, Any] = {"handlers": handlers, "warn": tell, "signals": signals}
-    more["trust"] = is_trusting()
-    driver = Driver(root, options, store=store, **more)
-    try:
-        run = driver.run(jobs, seeds)
-        if verify and not run.stopped:
-            beside = proofs(None, store, tell).beside
-            run.results = [beside(result) for result in run.results]
-    finally:
-        if store is not None:
-            store.close()
-    if control is not None and not run.stopped:
-        alone = replace(options, resume=False, until_bug=False)
-        other = Driver(root, alone, **more)
-        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
-    return run
-
-
-def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs of a control: one for each model and settings of the others."""
-    from nomos.runner.jobs import Job
-
-    loaded = load_spec(control)
-    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
-    return [Job(control, settings, loaded) for settings in unique.values()]
-
-
-def _add_control(run: Run, control: Run) -> None:
-    """Give each result the result of the control with its model, settings and seed."""
-
-    def key(result: Result) -> tuple[object, ...]:
-        subject = result.subject
-        return subject.model, tuple(sorted(subject.settings.items())), result.seed
-
-    found = {key(result): replace(result, live=None) for result in control.results}
-    run.results = [
-        replace(result, control=found.get(key(result))) for result in run.results
-    ]
-    run.failures += control.failures
-    run.stopped = control.stopped
-
-
-def proofs(
-    options: ProofOptions | None, store: Store | None, warn: Callable[[str], None]
-) -> Proofs:
-    """Return what proves properties of jobs, and keeps the proofs in a store."""
-    from nomos.runner.campaigns.proofs import Proofs
-    from nomos.verify.prove import ProofOptions
-
-    return Proofs(options or ProofOptions(), store, warn)
 
 
 def live_jobs(
@@ -312,32 +213,14 @@ def assert_holds(
         options["models"] = [options.pop("model")]
     if "seed" in options:
         options["seeds"] = [options.pop("seed")]
-    accepts = options.get("accept_unstable", 0.0)
-    gate = make_gate(max_rate, baseline, accept_unstable=accepts, min_cases=min_cases)
+    accepts = options.get("accept_flaky", 0.0)
+    gate = make_gate(max_rate, baseline, accept_flaky=accepts, min_cases=min_cases)
     results = run_specs(path, **options)
     for failure in results.failures:
         raise failure.error
     for ruling in rulings(results, gate):
         if ruling.status:
             raise PropertyViolated(failure_text(ruling.worst, ruling.line))
-
-
-def keeping_store(
-    root: Path, warn: Callable[[str], None], kept: bool | Path
-) -> Store | None:
-    """Open the store of a project to write, or the one that is named; False: none.
-
-    Where that fails, a campaign goes without.
-    """
-    from nomos.store.store import FOLDER, Store
-
-    if kept is False:
-        return None
-    try:
-        return Store.open(root / FOLDER if kept is True else Path(kept))
-    except StoreError as error:
-        warn(f"nothing is stored: {error}")
-        return None
 
 
 def open_store(folder: Path | None) -> Store:
@@ -392,7 +275,3 @@ def replay(
     """
     live = live_of(record.subject, store, settings)
     return live, live.ready_job.replay(record.bug, shrunk=shrunk)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(printable(message), RuntimeWarning, stacklevel=3)

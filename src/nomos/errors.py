@@ -5,6 +5,7 @@ NomosError            what every caller may catch
 ├── DomainError       a domain file cannot be found, loaded or built
 ├── NotRun            what looks like a spec is not run
 ├── ModelError        a model file or a model's answer is not what it must be
+│   └── ServiceDown   a service answers nobody: the campaign can go on later
 ├── StoreError        the store of campaigns and bugs cannot be read or written
 └── NotProvable       no proof covers what a spec asks, or the model
 
@@ -29,12 +30,12 @@ class NomosError(Exception):
 class SpecError(NomosError):
     """A spec with mistakes in it."""
 
-    def __init__(self, source: Source, diagnostics: Sequence[Diagnostic]) -> None:
+    def __init__(
+        self, source: Source, diagnostics: Sequence[Diagnostic], pictures: str
+    ) -> None:
         self.source = source
         self.diagnostics = tuple(diagnostics)
-        first = self.diagnostics[0].message if self.diagnostics else "no diagnostics"
-        more = f" (and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
-        super().__init__(f"{source.name}: {first}{more}")
+        super().__init__(f"{source.name} is wrong\n{pictures}")
 
 
 class DomainError(NomosError):
@@ -43,6 +44,10 @@ class DomainError(NomosError):
 
 class ModelError(NomosError):
     """A model that cannot be loaded, or whose answer breaks its contract."""
+
+
+class ServiceDown(ModelError):
+    """A service that answers no request: what it answered before is kept."""
 
 
 class NotRun(NomosError):
@@ -82,6 +87,20 @@ def exit_status(error: Exception) -> int:
 
 class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
+
+
+class CallsFailed(Exception):
+    """Some of many calls failed: `errors` by their places; `answers` of the others.
+
+    The answers are None where whoever asked made something else of them.
+    """
+
+    def __init__(
+        self, errors: dict[int, BaseException], count: int, answers: list[object] | None
+    ) -> None:
+        first = next(iter(errors.values()))
+        super().__init__(f"{len(errors)} of {count} calls failed, the first: {first}")
+        self.errors, self.count, self.answers = errors, count, answers
 
 
 class Stop(BaseException):

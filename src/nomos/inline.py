@@ -28,6 +28,7 @@ from nomos.runner.events import Handler
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
 from nomos.runner.project.specs import LoadedSpec, load_libraries, load_source
+from nomos.runner.projects import drive
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     options = api.campaign_options(**limits)
     _refuse_workers(options)
     job = _build_job(*_load_spec_text(spec), domain, settings)
-    run = api.drive([job], [seed], root=Path(), options=options, handlers=handlers)
+    run = drive([job], [seed], root=Path(), options=options, handlers=handlers)
     if run.stopped:
         raise KeyboardInterrupt
     result = api.only_result(api.make_displayable(run))

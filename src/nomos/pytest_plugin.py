@@ -118,16 +118,14 @@ class SpecItem(pytest.Item):
         from nomos.runner.project.naming import project_root
 
         config, given = load_config(project_root(self.path)), self.config.getoption
-        seed, rate = given("--nomos-seed"), given("--nomos-max-rate")
+        options = ("seed", "max_rate", "baseline", "min_cases")
+        typed = {name: given(f"--nomos-{name.replace('_', '-')}") for name in options}
         with trusting() if given("--nomos-trust") else nullcontext():
             # Green is what was judged and passes the gate, nothing else.
             assert_holds(
                 self.path,
                 models=[] if self.model is None else [self.model],
-                seed=config.seed if seed is None else seed,
-                max_rate=config.max_rate if rate is None else rate,
-                baseline=given("--nomos-baseline") or config.baseline,
-                min_cases=given("--nomos-min-cases") or config.min_cases,
+                **config.complete(**typed),
                 budget=given("--nomos-budget"),
                 default_budget=config.budget,
                 verify=given("--nomos-verify"),

@@ -54,7 +54,7 @@ def test_wheel_holds_what_report_pages_are_made_of(wheel: zipfile.ZipFile) -> No
     folder = "nomos/report/html/templates"
     held = {name for name in wheel.namelist() if name.startswith(f"{folder}/")}
     names = ("page.html", "property.html", "card.html", "notebook.html")
-    names += ("scenes.svg", "style.css", "script.js")
+    names += ("signoff.html", "scenes.svg", "style.css", "script.js")
     assert held == {f"{folder}/{name}" for name in names}
 
 

@@ -42,7 +42,7 @@ def test_both_properties_have_a_control_of_the_same_size(report: ModelReport) ->
     for control in report.controls:
         assert len(control.bugs) == 2
         assert {(row.tests, row.control_tests) for row in control.rows} == {(24, 24)}
-        assert [row.gap for row in control.rows] == [1, 2, 3, 5]
+        assert [row.margin for row in control.rows] == [1, 2, 3, 5]
 
 
 @needs_game

@@ -75,7 +75,7 @@ def test_a_run_shows_violations_beside_those_of_its_control(table):
     # Nine of twenty pairs of throws, and of those with a lead of 4, differ the wrong way.
     assert control["violations"] == pytest.approx(900, abs=120)
     assert entry["violations"] > control["violations"] + 100
-    assert sum(count for _, count in entry["gaps"]) == entry["violations"]
+    assert sum(count for _, count in entry["margins"]) == entry["violations"]
 
 
 def test_the_control_is_not_stored_and_does_not_fail_the_run(table):

@@ -25,8 +25,8 @@ RESULTS: dict[str, tuple[dict[str, Any], int, int]] = {
     "failed": ({"verdict": "failed"}, 3, 3),
     "new bugs": ({"verdict": "violated", "counts": Counts(**BUGS, new_bugs=1)}, 1, 1),
     "known bugs": ({"verdict": "violated", "counts": Counts(**BUGS)}, 1, 0),
-    "known bugs, some violations did not come back": (
-        {"verdict": "violated", "counts": Counts(**BUGS, unstable=1)},
+    "known bugs, some violations did not fail again": (
+        {"verdict": "violated", "counts": Counts(**BUGS, flaky=1)},
         1,
         3,
     ),

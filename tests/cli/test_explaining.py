@@ -18,7 +18,7 @@ def test_a_smaller_case_is_stored_shown_and_replayed(project: Project) -> None:
     ran = nomos("run", "specs/income.nom", "--search", "random", "--json", "out.json")
     assert ran.exit_code == 1, ran.output
     (run,) = json.loads((project.folder / "out.json").read_text())["runs"]
-    assert run["analysis"]["grouped"] == run["run_alone"]
+    assert run["analysis"]["grouped"] == run["isolated_reruns"]
     bug = next(bug for bug in run["bugs"] if bug["shrunk"])
     assert bug["shrunk"]["inputs"]["x2"]["income"] == 60
     shown = nomos("show", bug["id"])

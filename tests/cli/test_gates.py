@@ -103,3 +103,14 @@ def test_pytest_and_python_pass_by_the_same_gates(rate: float, project: Any) -> 
     package.assert_holds(spec, baseline="old.json", **how)
     with pytest.raises(AssertionError, match="does not pass"):
         package.assert_holds(spec, max_rate=0.001, **how)
+
+
+def test_a_page_of_the_store_is_signed_off_by_the_gate_of_the_project(
+    rate: float,
+) -> None:
+    setting = f"[tool.nomos]\nmax-rate = {rate + 0.05}\n"
+    for text, passes in ((setting, True), ("[tool.nomos]\n", False)):
+        Path("pyproject.toml").write_text(text)
+        done = CliRunner().invoke(cli, ["report", "--sign-off", "-o", "page.html"])
+        assert done.exit_code == 0, done.output
+        assert ("allowed are" in Path("page.html").read_text()) is passes

@@ -200,7 +200,7 @@ class TestColumns:
         assert 'HERE / "../m.skops"' in domain
         status, out = run_specs(folder / "new", "run", "specs", "--budget", "200")
         assert status in (0, 1), out
-        assert out.count("crashed=0 unstable=0") == 3
+        assert out.count("crashed=0 flaky=0") == 3
         missing = folder / "new" / "specs" / "without_income.nom"
         assert "x1[income := missing]" in missing.read_text()
 

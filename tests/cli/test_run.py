@@ -151,7 +151,7 @@ class TestOutput:
         wanted = {
             *("spec", "description", "domain", "model", "seed", "budget", "search"),
             *("mode", "tests", "passed", "violations", "unique_bugs", "bug_inputs"),
-            *("discarded", "crashed", "unstable", "model_calls", "k", "seconds"),
+            *("discarded", "crashed", "flaky", "model_calls", "k", "seconds"),
             *("verdict", "rate", "bugs"),
         }
         assert wanted <= set(run)
@@ -283,6 +283,26 @@ def test_a_spec_that_cannot_be_run_is_named_once(project):
     told = nomos("run", "specs/late.nom").stderr
     assert "late.nom cannot be run: it imports no domain" in told
     assert told.count("late.nom") == 1
+
+
+def test_one_cause_is_told_once_for_all_specs(project):
+    project.spec("other", (project.folder / "specs/income.nom").read_text())
+    told = nomos(
+        "run", "specs", "--no-store", "--set", "model=7", "--set", "fail_at=x"
+    ).stderr
+    assert told.count("fail_at") == 1
+    assert "specs/income.nom, specs/other.nom" in told
+    (project.folder / "loans.py").unlink()
+    told = nomos("check", "specs").stdout
+    assert told.count("= help: put the domain in `loans.py`") == 1
+    assert "the same in specs/other.nom" in told
+
+
+def test_a_mistyped_path_of_specs_gets_a_suggestion(project):
+    assert "spec does not exist; did you mean `specs`?" in nomos("run", "spec").stderr
+    told = nomos("run", "specs/incom.nom").stderr
+    assert "did you mean `specs/income.nom`?" in told
+    assert "did you mean" not in nomos("run", "nowhere/x.nom").stderr
 
 
 def test_the_help_of_every_command_has_an_example(project):

@@ -96,6 +96,10 @@ class Court(People):
     def predict(self, people):
         return np.minimum(2, people[:, 1] // 4).astype(int)
 
+    @batched
+    def shares(self, people):
+        return np.eye(3)[self.predict(people)] * 0.5 + 0.5 / 3
+
     def is_adult(self, person) -> bool:
         return bool(person[0] >= 18)
 """

@@ -240,6 +240,28 @@ def test_a_domain_that_cannot_be_set_up_says_why() -> None:
         build(Failing, {"why": "own"})
 
 
+class Declaring(Domain):
+    def predict(self, record: int) -> int:
+        return record
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ((0, 1), r"`classes` says what each function may answer, as in .* is \(0, 1\)"),
+        (range(2), r"it is range\(0, 2\)"),
+        ({"predcit": (0, 1)}, "names `predcit`, .*; did you mean `predict`"),
+    ],
+)
+def test_classes_that_no_answer_is_compared_with_are_refused(
+    classes: Any, said: str
+) -> None:
+    named = type("Named", (Declaring,), {"classes": {"predict": (0, 1)}})
+    assert isinstance(build(named, {}), Declaring)
+    with pytest.raises(DomainError, match=said):
+        build(type("Wrong", (Declaring,), {"classes": classes}), {})
+
+
 class Plain(Domain):
     pass
 

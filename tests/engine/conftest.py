@@ -18,11 +18,11 @@ from nomos.accepted import Mode
 from nomos.diagnostics import Source
 from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
-from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.compile import compile_harness
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Case, Interpreter, Outcome, Verdict
 from nomos.engine.judged import Limits, is_test
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
@@ -93,6 +93,10 @@ class Small(Domain):
     @batched
     def shares(self, rows):
         return rows[:, 4:7] * np.array([1, 2, 3], dtype=np.float32)
+
+    def top(self, row):
+        """Return a list that is empty for some."""
+        return list(range(int(row[3]) * 3))
 
     @batched
     def shy(self, numbers):
@@ -207,10 +211,10 @@ def program_of(
 
 def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     """Run cases one by one: the plain meaning of a spec."""
-    alone, stream = Alone(program), Stream(seed, program.spec.name)
+    alone, stream = Interpreter(program), Stream(seed, program.spec.name)
     cases, discards = [], Counter()
     for number in range(count):
-        outcome = alone.run(RandomCases(stream, number, 1).alone(0))
+        outcome = alone.run(RandomCases(stream, number, 1).isolate_case(0))
         spent = is_test(outcome)
         choices, why = None, ""
         if outcome.verdict in (Verdict.VIOLATED, Verdict.CRASHED):
@@ -241,10 +245,11 @@ class Recorder:
             self.running = case
             function(case)
 
-        alone = Alone(self.program, run_case)
+        alone = Interpreter(self.program, run_case)
         stream = Stream(0, self.program.spec.name)
         draws = [
-            RandomCases(stream, number, 1).alone(0) for number in range(self.count)
+            RandomCases(stream, number, 1).isolate_case(0)
+            for number in range(self.count)
         ]
         self.outcomes = [alone.run(case) for case in draws]
 
@@ -266,12 +271,12 @@ class CountedAlone:
     """Runs cases alone, and counts them."""
 
     def __init__(self, program: Program) -> None:
-        self.alone = Alone(program)
+        self.inner = Interpreter(program)
         self.cases = 0
 
     def run(self, draws: CaseDraws) -> Outcome:
         self.cases += 1
-        return self.alone.run(draws)
+        return self.inner.run(draws)
 
 
 def told(
@@ -282,9 +287,9 @@ def told(
     seed: int = 0,
     most_alone: float | None = None,
 ) -> Tale:
-    """Run cases in chunks; at most so many for each of them may have to run alone."""
+    """Run cases in chunks; at most so many for each of them may have to run in isolation."""
     engine, stream = Engine(program, mode), Stream(seed, program.spec.name)
-    alone = engine.alone = CountedAlone(program)  # type: ignore[assignment]  # alike
+    alone = engine.interpreter = CountedAlone(program)  # type: ignore[assignment]  # alike
     cases: list[Told] = []
     discards: Counter[str] = Counter()
     for first in range(0, count, batch):
@@ -316,7 +321,7 @@ def assert_same(
     alone: float | None = None,
     share: Callable[[Tale], float | None] = lambda tale: None,
 ) -> Tale:
-    """Compare all modes with running alone; `batches` says how many cases for each.
+    """Compare all modes with running in isolation; `batches` says how many cases for each.
 
     `alone` is the share of cases that columns and lanes may hand over; `share` says it
     of what the cases came to.

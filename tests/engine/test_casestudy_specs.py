@@ -15,7 +15,7 @@ from nomos.diagnostics import Source
 from nomos.domain.domain import offer_of
 from nomos.domain.find import load_imports
 from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 from nomos.lang.reading.parse import parse_spec

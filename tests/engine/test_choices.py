@@ -24,7 +24,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 def random_case(number: int) -> CaseDraws:
-    return RandomCases(Stream(3, "p"), number, 1).alone(0)
+    return RandomCases(Stream(3, "p"), number, 1).isolate_case(0)
 
 
 def test_the_words_of_a_campaign_are_pinned() -> None:

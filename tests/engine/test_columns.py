@@ -9,7 +9,7 @@ import pytest
 
 from nomos import Discard, Domain, Schema, batched, random
 from nomos.domain import Flag, Integer
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 
 BATCHES = {1: 20, 7: 70, 256: 300}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 
 # What a truth value is made of; v is a drawn integer, x1 and xs are rows.
 CONSTRUCTS = {
@@ -46,6 +46,40 @@ CONSTRUCTS = {
     "missing in arithmetic": "v > 3 || x1[r := missing].r + v <= 9",
     "missing for some": "missing((if v > 3 then x1.r else x1[r := missing].r)) && v < 6",
     "missing value": "x1[r := missing] == x1 || v > 2",
+    "forall over an answer": "forall i in p: p[i] < 2 && q[i] in 0..3",
+    "forall over a computed list": "forall i in top(x1): top(x2)[i] < v",
+    "forall over nothing": "(forall i in top(x1): false) || v > 2",
+    "forall with a condition": "forall i in xs if xs[i].f == 1: xs[i].a > 0",
+    "forall behind an implication": "v > 3 ==> forall i in p: p[i] < 2",
+    "no forall": "!forall i in p: p[i] < 2",
+    "if behind an implication": "v > 3 ==> if x1.f == 1 then v < 6 else v > 4",
+    "all pairs": "forall i, j in p: p[i] <= p[j] + 2",
+    "all triples": "exists i, j, k in p: p[i] + q[j] + p[k] > v",
+    "ordered triples": "(sum i < j < k in xs: xs[i].r + xs[k].r) > 0",
+    "pairs with a condition": "(count i, j in xs if i != j: ds[i] < ds[j]) > 2",
+    "sum with a condition": "(sum i in xs if xs[i].a > 3: xs[i].a) > 9",
+    "mean": "(mean i in p: p[i]) + (mean i in xs: xs[i].a) > 5",
+    "mean with a condition": "v == 0 || (mean i in xs if xs[i].f == 1: xs[i].a) > 5",
+    "greatest of items": "(max i in xs: xs[i].a) - (min i in p: p[i]) > 12",
+    "greatest with a condition": "(max i in xs if xs[i].f == 1: xs[i].r) > 0",
+    "mean of a computed list": "(mean i in top(x1): i + v) > 4",
+    "lists in lists": "forall i in xs: exists j in p: p[j] >= ds[i] - 2",
+    "in a computed list": "v in top(x1)",
+    "in an answer": "1 in p || v in ds",
+    "vectors": "norm(p - q) + norm(p * q, 1) + norm(-p / 2, inf) > 5.5",
+    "vectors and numbers": "norm(2 * p - 1 + v % 3, inf) > 3",
+    "power": "v ** 2 > 20 && 2 ** -v < 1 && -v ** 2 < 0 && v ** 0.5 < 2.7",
+    "vector to a power": "sum(p ** 2) + sum(q % 2) > 4",
+    "root": "sqrt(v) + exp(-v) + log(v + 1) > 3",
+    "root of a negative": "sqrt(v - 2) > 1",
+    "root of a vector": "norm(sqrt(p), 1) > 1.2 && sum(exp(q)) > 3",
+    "sizes of a vector": "sum(abs(p - q)) > 2",
+    "sum and mean of a list": "sum(ds) + mean(ds) > v",
+    "close vectors": "isclose(p, q, rel := 0.6) || v > 3",
+    "close records": "isclose(x1, x2, abs := 15) || v > 3",
+    "named tolerance": "isclose(x1.r, x2.r, abs := 0.1, rel := 0.5) || isclose(v, 2)",
+    "greatest of a vector": "max(p) > 1 && min(q) == 0",
+    "long sum": "v + " + " + ".join(["1"] * 300) + " > 303",
     "long chain": " || ".join(f"v == {n}" for n in range(0, 300, 3)),
 }
 SPEC = """
@@ -58,6 +92,8 @@ SPEC = """
     input x2;
     input xs[3];
     var v := randInt(0, 7);
+    var p := shares(x1);
+    var q := shares(x2);
     requires {requires};
     output ds;
     {{

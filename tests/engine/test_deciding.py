@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,9 @@ def test_verdicts_are_those_of_running_alone(tmp_path: Path, ensures: str) -> No
     assert np.array_equal(found.verdicts, alone.verdicts)
     assert np.array_equal(found.calls, alone.calls)
     assert np.array_equal(found.violations.choices, alone.violations.choices)
-    assert np.array_equal(found.violations.gaps, alone.violations.gaps, equal_nan=True)
+    assert np.array_equal(
+        found.violations.margins, alone.violations.margins, equal_nan=True
+    )
     assert len(found.violations) > 0
 
 
@@ -110,9 +113,13 @@ def test_fewer_rows_are_sent(tmp_path: Path, ensures: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
+@pytest.mark.parametrize("kind", ["@batched @total", "@batched", "plain"])
 def test_an_answer_that_was_not_declared_is_refused_in_every_mode(
-    tmp_path: Path, mode: Mode
+    tmp_path: Path, mode: Mode, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    marks = {"@batched": "    @total\n", "plain": "    @batched\n    @total\n"}
+    text = DOMAIN.replace(marks.get(kind, "    -"), "")
+    monkeypatch.setattr(sys.modules[__name__], "DOMAIN", text)
     one = Engine(engine(tmp_path, "a <= b", most="2").program, mode)
     with pytest.raises(
         ModelError, match="none of the classes that the domain declares"

@@ -1,4 +1,4 @@
-"""Keys told apart in flat arrays, against dicts; and what is remembered of the last."""
+"""Keys deduplicated in flat arrays, against dicts; and what is remembered of the last."""
 
 from __future__ import annotations
 

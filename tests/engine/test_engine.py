@@ -10,10 +10,10 @@ from nomos import Discard, Domain, ModelError, Schema, batched
 from nomos.accepted import Mode
 from nomos.domain import Integer, total
 from nomos.engine import part_size
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -222,7 +222,7 @@ def test_remembered_answers_halve_what_is_sent(make: Callable[..., Any]) -> None
     again = answers.asked_again
     assert ROWS // 100 <= again <= ROWS // 50
     assert sum(domain.sent) == answers.rows_sent == tests + ROWS + again
-    assert answers.moved == 0
+    assert answers.nondeterministic == 0
     engine.forget()
     assert engine.answers.rows_sent == engine.answers.asked_again == 0
 
@@ -348,7 +348,7 @@ def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
     judged = engine.run(RandomCases(Stream(0, "spec"), 0, 2000), Limits(MUCH, 1))
     assert violated(judged)
     for choices in violated(judged).values():
-        outcome = engine.alone.run(replay_draws(choices))
+        outcome = engine.interpreter.run(replay_draws(choices))
         assert outcome.verdict is Verdict.VIOLATED
         assert outcome.values["x"][0] == choices[0]
 
@@ -387,6 +387,9 @@ def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) 
         engine.run(RandomCases(Stream(0, "spec"), first, 700), Limits(MUCH, MUCH))
         for first in range(0, 4200, 700)
     ]
-    assert sum(judged.moved > 0 for judged in runs) > 1
-    assert sum(judged.moved for judged in runs) == engine.answers.moved
+    assert sum(judged.nondeterministic > 0 for judged in runs) > 1
+    assert (
+        sum(judged.nondeterministic for judged in runs)
+        == engine.answers.nondeterministic
+    )
     assert sum(judged.asked_again for judged in runs) == engine.answers.asked_again

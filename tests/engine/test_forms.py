@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nomos import Domain, batched
-from nomos.engine.alone import Alone, Verdict
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Interpreter, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.space import list_cases
 from nomos.lang.checking.check import bind_params
@@ -42,7 +42,9 @@ class Numbers(Domain):
 
 
 def outcome(program, number: int = 0):
-    return Alone(program).run(RandomCases(Stream(0, "spec"), number, 1).alone(0))
+    return Interpreter(program).run(
+        RandomCases(Stream(0, "spec"), number, 1).isolate_case(0)
+    )
 
 
 def spec(ensures: str, *, opening: str = "", block: str = "d1 = predict(x1)") -> str:
@@ -146,11 +148,11 @@ def test_a_real_draw_is_recorded_by_its_bits_and_replayed_exactly(make) -> None:
     told = outcome(program)
     (value,) = struct.unpack("<d", struct.pack("<q", told.choices[-1]))
     assert value == told.values["v"]
-    again = Alone(program).run(replay_draws(told.choices))
+    again = Interpreter(program).run(replay_draws(told.choices))
     assert again == told
     other = bytes(struct.pack("<d", 1.5))
     changed = (*told.choices[:-1], struct.unpack("<q", other)[0])
-    crashed = Alone(program).run(replay_draws(changed))
+    crashed = Interpreter(program).run(replay_draws(changed))
     assert crashed.verdict is Verdict.CRASHED
     assert "the recorded 1.5 is not from 0.0 to 1.0 any more" in crashed.why
 
@@ -168,7 +170,7 @@ def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
 def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
     program = make(REAL, Numbers)
     draws = [
-        RandomCases(Stream(0, "spec"), number, 1).alone(0).real(-2, 3)
+        RandomCases(Stream(0, "spec"), number, 1).isolate_case(0).real(-2, 3)
         for number in range(2000)
     ]
     assert -2 <= min(draws) < -1.9

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nomos import Domain, batched
-from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.choices import replay_draws
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.errors import NomosError
 
 SPEC = """
@@ -58,7 +58,7 @@ class Named(Decided):
 
 
 def alone(program: Any) -> list[Outcome]:
-    return [Alone(program).run(replay_draws((place,))) for place in range(5)]
+    return [Interpreter(program).run(replay_draws((place,))) for place in range(5)]
 
 
 @pytest.mark.parametrize(

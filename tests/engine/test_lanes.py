@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, ModelError, batched, random
-from nomos.engine.alone import Verdict
 from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 
 MUCH = 10**9
@@ -149,7 +149,7 @@ def test_what_the_model_said_of_an_input_is_not_asked_again(
     again = engine.answers.asked_again
     assert 4 <= again <= 30
     assert sum(domain.batches) == engine.answers.rows_sent == 200 + again
-    assert judged.calls.max() == 2 and engine.answers.moved == 0
+    assert judged.calls.max() == 2 and engine.answers.nondeterministic == 0
 
 
 def test_what_a_case_asks_very_often_of_an_input_is_asked(

@@ -115,7 +115,7 @@ def test_a_share_of_the_places_that_are_used_again_is_asked_for_again() -> None:
     assert memory.asked_again == 0 and len(once.rows) == 1
     for _ in range(3):
         memory.recall(places, once)
-    assert 90 <= memory.asked_again <= 110 and memory.moved == 0
+    assert 90 <= memory.asked_again <= 110 and memory.nondeterministic == 0
     assert len(once.rows) == 2 and len(once.rows[1] or []) == memory.asked_again
 
 
@@ -167,7 +167,7 @@ def test_an_answer_that_moved_is_counted(first: Any, second: Any, moved: bool) -
     column = np.array([first, *others]) if alike else [first, *others]
     memory.keep(np.arange(8), column, no)
     memory.keep(np.array([0]), [second], no[:1])
-    assert (memory.asked_again, memory.moved) == (1, int(moved))
+    assert (memory.asked_again, memory.nondeterministic) == (1, int(moved))
     memory.keep(np.array([0]), [second], no[:1])
     assert memory.asked_again == 1
 
@@ -179,9 +179,9 @@ def test_vectors_move_by_more_than_their_last_bits_or_fail() -> None:
         rows = np.array([[1.0, 1e-9], [1.0, 2.0]])
         memory.keep(np.array([0, 1]), rows, no)
         memory.keep(np.array([0]), rows[:1] + change, no[:1])
-        assert memory.moved == moved
+        assert memory.nondeterministic == moved
         memory.keep(np.array([1]), rows[1:], ~no[:1])
-        assert memory.moved == moved + 1
+        assert memory.nondeterministic == moved + 1
 
 
 class Brittle(Domain):

@@ -9,10 +9,10 @@ import pytest
 
 from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
-from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import Limits
 from nomos.errors import ModelError
 from tests.engine.judging import violated
@@ -51,7 +51,7 @@ def values(make: Callable[..., Any], middle: str, choices: tuple[int, ...]) -> A
         f"import people;\ninput x1;\n{middle}\noutput d;\n"
         "{\n  d = predict(x1)\n}\nensures d == -1;\n"
     )
-    outcome = Alone(make(text, People())).run(replay_draws(choices))
+    outcome = Interpreter(make(text, People())).run(replay_draws(choices))
     assert outcome.verdict is Verdict.VIOLATED, outcome
     return outcome.values
 
@@ -121,8 +121,11 @@ def spec(
 
 
 def outcomes(make: Callable[..., Any], text: str, count: int = 200) -> list[Outcome]:
-    alone = Alone(make(text, People()))
-    return [alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)) for n in range(count)]
+    alone = Interpreter(make(text, People()))
+    return [
+        alone.run(RandomCases(Stream(0, "p"), n, 1).isolate_case(0))
+        for n in range(count)
+    ]
 
 
 def test_several_requires_and_ensures_are_conjunctions(
@@ -201,7 +204,7 @@ def test_labels_of_large_records_that_look_alike_are_their_own(
 
     text = "import large;\ninput x;\noutput d;\n{\n  d = f(x)\n}\nensures d + 3 == label(x);\n"
     program = make(text, Large())
-    alone = Alone(program)
+    alone = Interpreter(program)
     for place in (0, 1):
         assert alone.run(replay_draws((place,))).verdict is Verdict.PASSED
 

@@ -11,10 +11,10 @@ import pytest
 from nomos import Domain, Schema, batched
 from nomos.accepted import Mode
 from nomos.domain import Integer
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 
 SPEC = """

@@ -12,8 +12,9 @@ from nomos import Domain, DomainError, Schema, batched
 from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
-from nomos.engine.alone import Verdict
-from nomos.engine.program import BUILT_INS, concatenate, differ, equal, isolate_item
+from nomos.engine.interpreter import Verdict
+from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
+from nomos.engine.program import isolate_item
 
 SPEC = """
 import d;
@@ -313,9 +314,9 @@ def test_which_functions_ask_a_batched_one_is_seen_in_their_code(
     assert asking == seen
     offered = offer_of(Deep).functions
     models = {name for name, function in offered.items() if function.k}
-    assert models == seen | {n for n in offered if program.batched(n)}
+    assert models == seen | {n for n in offered if program.find_batched(n)}
     assert offered["ask"].k == 1 and offered["plain"].k == offered["largest"].k == 0
-    assert program.batched("ask") and program.batched("plain") is None
+    assert program.find_batched("ask") and program.find_batched("plain") is None
     assert not {"_private", "none"} & program.functions.keys()
 
 

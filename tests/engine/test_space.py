@@ -10,10 +10,10 @@ from nomos import Discard, Domain, Schema, batched, random
 from nomos.accepted import Mode
 from nomos.domain import Integer
 from nomos.engine import space as spaces
-from nomos.engine.alone import Alone, Case, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange, Odometer
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Case, Interpreter, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.space import list_cases
 
@@ -73,7 +73,7 @@ def test_every_case_is_tried_once_with_its_own_verdict(
     if middle == MIDDLES["two inputs"]:
         text = text.replace("input x;", "input x;\ninput y;")
     program = make(text, Few())
-    alone, wheels, expected = Alone(program), Odometer(), {}
+    alone, wheels, expected = Interpreter(program), Odometer(), {}
     while True:
         outcome = alone.run(wheels)
         expected[outcome.choices] = outcome.verdict

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nomos.domain.records import to_column
-from nomos.engine.program import differ, equal
+from nomos.engine.meaning.operators import differ, equal
 from nomos.engine.vectorized import vector
 
 NEAR = [0, 1, -1, 2**53, 2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1]
@@ -110,7 +110,14 @@ def test_columns_of_ordinary_numbers_are_not_done_row_by_row(sign: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["a", None, 2**63, ["a", "b"], np.zeros((2, 2)), np.zeros(2, dtype=np.float32)],
+    [
+        "a",
+        None,
+        2**63,
+        ["a", "b"],
+        np.zeros((2, 2), dtype=str),
+        np.zeros(2, np.float32),
+    ],
     ids=str,
 )
 def test_what_numpy_would_reckon_otherwise_is_left_to_python(value: Any) -> None:

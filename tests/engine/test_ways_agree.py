@@ -1,4 +1,4 @@
-"""Any spec: running alone, in columns and in lanes gives the same for every case."""
+"""Any spec: running in isolation, in columns and in lanes gives the same for every case."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 
 INTEGERS = (0, 1, 2, 3, 7, 10, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63)
 REALS = ("0.5", "0.1", "1e308", "2.0", "9007199254740993.0")
@@ -366,7 +366,7 @@ HARD = ("noisy", "huge()", "vast", str(2**63), str(2**63 - 1), "MAX_INT", "1e308
 
 
 def most_alone(text: str) -> Callable[[Any], float | None]:
-    """Where no case crashes or is discarded, none may need to run alone."""
+    """Where no case crashes or is discarded, none may need to run in isolation."""
 
     def share(tale: Any) -> float | None:
         ended = {Verdict.PASSED, Verdict.VIOLATED}

@@ -10,7 +10,7 @@ from nomos.groups.grouping import Sampled, group_bugs, key_of, tell_apart
 from nomos.results.result import Bug
 
 
-def bug(number: int, age: float, d2: int, gap: float = 1.0, step: int = 1) -> Bug:
+def bug(number: int, age: float, d2: int, margin: float = 1.0, step: int = 1) -> Bug:
     inputs = {"x1": {"age": age}, "x2": {"age": age + step}}
     outputs = {"d1": 3, "d2": d2}
     return Bug(
@@ -19,7 +19,7 @@ def bug(number: int, age: float, d2: int, gap: float = 1.0, step: int = 1) -> Bu
         (number,),
         "d1 <= d2",
         (0,),
-        gap,
+        margin,
         inputs=inputs,
         outputs=outputs,
     )
@@ -38,17 +38,17 @@ AGES = np.random.default_rng(1).integers(18, 90, 3000).astype(float)
 def test_groups_by_outputs_and_region_with_their_representatives() -> None:
     bugs = [
         bug(1, 20, 1, step=5),
-        bug(2, 21, 1, gap=2.0, step=3),
+        bug(2, 21, 1, margin=2.0, step=3),
         bug(3, 24, 1),
         bug(4, 70, 1),
-        bug(5, 22, 0, gap=3.0),
+        bug(5, 22, 0, margin=3.0),
     ]
     described = {"age": np.array([20.0, 21.0, 24.0, 70.0, 22.0])}
     groups = group_bugs(bugs, described, sampled(AGES, AGES <= 25, 1))
     young, other, elsewhere = groups
     assert young.region is not None
     assert young.region.text == "age <= 25"
-    assert (young.bugs, young.smallest, young.most_real, young.worst) == (
+    assert (young.bugs, young.smallest, young.nearest, young.worst) == (
         3,
         "bug3",
         "bug3",

@@ -58,6 +58,7 @@ def test_the_operators_stand_in_the_order_of_the_grammar() -> None:
         "sum": "+",
         "product": "*",
         "sign": "-",
+        "power": "**",
     }
 
 

@@ -46,7 +46,7 @@ numbers = st.one_of(
 strings = st.text(st.characters(), max_size=20).map(lambda t: node(syntax.String, t))
 constants = st.sampled_from([True, False, None]).map(lambda v: node(syntax.Constant, v))
 operators = st.sampled_from(
-    ["==>", "||", "&&", "==", "!=", "<", "<=", ">", ">=", *"+-*/%"]
+    ["==>", "||", "&&", "==", "!=", "<", "<=", ">", ">=", "**", *"+-*/%"]
 )
 
 
@@ -57,22 +57,32 @@ def larger(smaller):
         lambda items: node(syntax.OneOf, tuple(items))
     )
     ranges = st.builds(lambda a, b: node(syntax.Between, a, b), smaller, smaller)
-    indices = st.lists(names, min_size=1, max_size=2).map(tuple)
-    quantifiers = st.sampled_from(["forall", "exists", "count", "sum"])
+    indices = st.lists(names, min_size=1, max_size=3).map(tuple)
+    words = ["forall", "exists", "count", "sum", "mean", "min", "max"]
+    named = st.builds(lambda n, e: node(syntax.Named, n, e), names, smaller)
+    arguments = st.tuples(arguments, st.lists(named, max_size=2).map(tuple)).map(
+        lambda parts: parts[0] + parts[1]
+    )
     return st.one_of(
         st.builds(
-            lambda e, a: node(syntax.Membership, e, a), smaller, st.one_of(sets, ranges)
+            lambda e, a: node(syntax.Membership, e, a),
+            smaller,
+            st.one_of(sets, ranges, smaller),
         ),
         st.builds(
             lambda c, a, b: node(syntax.Conditional, c, a, b), smaller, smaller, smaller
         ),
         st.builds(lambda s, i: node(syntax.Index, s, i), smaller, smaller),
         st.builds(
-            lambda q, i, o, e: node(syntax.Quantifier, q, i, o, e),
-            quantifiers,
+            lambda q, i, o, c, e, below: node(
+                syntax.Quantifier, q, i, o, c, e, below and len(i) > 1
+            ),
+            st.sampled_from(words),
             indices,
-            names,
             smaller,
+            st.none() | smaller,
+            smaller,
+            st.booleans(),
         ),
         st.builds(lambda s, f: node(syntax.Feature, s, f), smaller, names),
         st.builds(

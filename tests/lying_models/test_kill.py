@@ -29,7 +29,7 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
         SLOW + "if 36 in numbers: raise ValueError('no')\n" + HOLES,
         ["--search", "random", "--budget", "2000", "--max-crashes", "9999"],
     ),
-    "unstable": (
+    "flaky": (
         SLOW + "if len(numbers) > 1: right = np.where(numbers > 30, -9, right)\n"
         "return right",
         ["--search", "random", "--budget", "2000", "--confirm", "all"],
@@ -100,7 +100,7 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
 
 
 def test_killed_once(world: World) -> None:
-    kill_and_resume(world, "unstable", [0.5])
+    kill_and_resume(world, "flaky", [0.5])
 
 
 def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) -> None:

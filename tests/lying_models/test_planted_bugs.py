@@ -179,7 +179,7 @@ def test_trying_every_case_finds_exactly_the_bugs_there_are(
     assert planted.bugs > 20
     assert result.counts.unique_bugs == result.counts.violations == planted.bugs
     assert result.counts.tests == planted.accepted
-    assert result.counts.unstable == 0
+    assert result.counts.flaky == 0
     assert result.verdict == "violated"
     assert result.is_complete
 

@@ -149,7 +149,7 @@ def test_a_recorded_bug_that_nobody_accepted_stays_red(world: World) -> None:
     run = ["run", "specs", "--search", "random", "--fail-on", "new"]
     assert nomos(*run, folder=world.folder).status == 1
     # The next campaign is so short that it does not meet one of them by itself.
-    few = [*run, "--budget", "5", "--seed", "3", *REPORTS]
+    few = [*run, "--budget", "5", "--min-cases", "5", "--seed", "3", *REPORTS]
     done = nomos(*few, folder=world.folder)
     (only,) = check_files(done, world.folder)
     assert (only["violations"], done.status) == (0, 1)

@@ -118,7 +118,7 @@ MODELS = {
         NOT_JUDGED,
         alone=GREEN,
     ),
-    # The first row of a batch is the only row where a case is run alone.
+    # The first row of a batch is the only row where a case is run in isolation.
     "is wrong about the first of a batch": Fault(
         "model", "right[0] = -9\nreturn right", NOT_GREEN
     ),

@@ -108,18 +108,21 @@ def make_bug(number: int = 0, **facts: Any) -> Bug:
 
 def make_result(*bugs: Bug, **facts: Any) -> Result:
     """Make a result; counts and facts of the subject may be given by their names."""
-    found = len(bugs)
+    names = {n: facts.pop(n) for n in list(facts) if n in Counts.__dataclass_fields__}
+    found = names.get("unique_bugs", len(bugs))
+    violations = names.get("violations", found)
+    ends = violations + names.get("crashed", 0) + names.get("flaky", 0)
+    tests = names.get("tests", max(300, ends))
     counts: dict[str, Any] = {
-        "tests": max(300, found),
-        "passed": max(300, found) - found,
-        "violations": found,
+        "tests": tests,
+        "passed": tests - ends,
+        "violations": violations,
         "unique_bugs": found,
         "new_bugs": sum(bug.is_new for bug in bugs),
-        "confirmed": found,
-        "run_alone": found,
+        "confirmed": found - names.get("repeated", 0),
+        "isolated_reruns": found,
         "seconds": 0.5,
     }
-    names = {n: facts.pop(n) for n in list(facts) if n in Counts.__dataclass_fields__}
     total = Counts(**{**counts, **names})
     names_of_subject = set(Subject.__dataclass_fields__) - {"ensures"}
     about = {n: facts.pop(n) for n in list(facts) if n in names_of_subject}

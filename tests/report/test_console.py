@@ -100,11 +100,11 @@ def test_lines_of_a_narrow_terminal_end_between_words(bug, result):
         inputs={"x1": record, "x2": {**record, "purpose": "a used car, from a friend"}}
     )
     words = "the model is not there and neither is the data that it was trained on"
-    text = finished(result(one, problem=words, unstable=3), terminal=True, width=40)
+    text = finished(result(one, problem=words, flaky=3), terminal=True, width=40)
     assert max(map(len, text.splitlines())) <= 40
     whole = {word for line in text.splitlines() for word in line.split()}
     told = (
-        f"{words} {one.failed} a used car, from a friend violations did not come back"
+        f"{words} {one.failed} a used car, from a friend violations did not fail again"
     )
     assert set(told.split()) <= whole
 

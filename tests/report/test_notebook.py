@@ -12,7 +12,7 @@ from nomos.results.result import from_data, to_data
 
 def test_a_result_prints_its_verdict_and_its_clearest_bug(bug, result):
     text = str(showable_result(result(bug(), crashed=1)))
-    assert text.startswith("income: violated; 1 of 300: 0.33 %")
+    assert text.startswith("income: violated; 1 of 299: 0.33 %")
     assert "1 case crashed" in text
     assert "* income  60   64" in text
 
@@ -49,7 +49,7 @@ def test_a_frame_has_a_row_for_each_bug(bug, result):
         result(bug(0), bug(1, confirmed="batch", inputs={}, outputs={}))
     ).to_frame()
     assert list(frame["id"]) == [bug(0).id, bug(1).id]
-    assert list(frame["confirmed"]) == ["alone", "batch"]
+    assert list(frame["confirmed"]) == ["isolated", "batch"]
     assert frame.loc[0, "x2.income"] == 64 and frame.loc[0, "d1"] == 1
     assert frame["x2.income"].isna().tolist() == [False, True]
 

@@ -35,7 +35,7 @@ def test_a_number_is_told_from_the_one_in_the_condition():
 
 def test_a_difference_that_the_condition_is_missed_by_shows():
     high, low = 0.80000001, 0.7
-    written = Written([], [high, low], "d1 - d2 <= 0.1", gap=1e-8)
+    written = Written([], [high, low], "d1 - d2 <= 0.1", margin=1e-8)
     assert (written.text_of(high), written.text_of(low)) == ("0.80000001", "0.7")
 
 

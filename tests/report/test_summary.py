@@ -16,9 +16,9 @@ def two(income: int, debts: int = 2):
 
 
 def test_the_clearest_bug_has_the_fewest_changes_then_the_largest_gap(bug, result):
-    many = bug(0, inputs=two(61, debts=3), gap=9.0)
+    many = bug(0, inputs=two(61, debts=3), margin=9.0)
     small, large, late = (
-        bug(n, inputs=two(61), gap=g) for n, g in ((1, 1), (2, 5), (3, 5))
+        bug(n, inputs=two(61), margin=g) for n, g in ((1, 1), (2, 5), (3, 5))
     )
     one = result(many, small, large, late)
     assert clearest_bug([result(), one]) == (one, large)
@@ -45,7 +45,7 @@ def test_console_notebook_and_page_show_the_same_clearest_bug(bug, result):
 
 def test_a_red_test_says_how_often_which_bug_and_how_to_replay_it(bug, result):
     text = failure_text(result(bug(), crashed=2))
-    assert text.startswith("1 of 300: 0.33 % (")
+    assert text.startswith("1 of 298: 0.34 % (")
     assert "2 cases crashed" in text
     assert "* income  60   64" in text
     assert f"nomos replay {bug().id}" in text
@@ -68,7 +68,7 @@ def test_next_steps_fit_what_was_found(bug, result):
 
 
 def test_gaps_are_bars(bug, result):
-    text = failure_text(result(bug(), gaps={0.04: 24, 0.79: 12}))
+    text = failure_text(result(bug(), margins={0.04: 24, 0.79: 12}))
     assert "  0.04 " + "█" * 24 + " 24\n" in text
     assert "  0.79 " + "█" * 12 + " 12\n" in text
 

@@ -49,10 +49,10 @@ def test_an_exact_count_has_no_interval(bug, result):
 
 def test_without_a_verdict_no_bound_is_claimed(result):
     assert (
-        view_property([result(unstable=71, passed=229)]).rate
+        view_property([result(flaky=71, passed=229)]).rate
         == "0 of 229, 71 did not fail again"
     )
-    assert view_property([result(crashed=1)]).rate == "0 of 300, no verdict"
+    assert view_property([result(crashed=1)]).rate == "0 of 299, no verdict"
     assert view_property([result()]).rate == "0 of 300: at most 1 % at 95 %"
 
 
@@ -76,8 +76,8 @@ def test_holding_says_over_which_cases(result):
     [
         ({"problem": "no model"}, "no model"),
         ({"crashed": 3}, "3 cases crashed"),
-        ({"moved": 2}, "2 of them were different"),
-        ({"unstable": 71}, "71 violations did not come back"),
+        ({"nondeterministic": 2}, "2 of them were different"),
+        ({"flaky": 71}, "71 violations did not fail again"),
         ({"reason": "interrupted"}, "interrupted after 300 cases"),
         (
             {"recorded": Recorded(5, ("a",))},
@@ -93,15 +93,15 @@ def test_what_must_be_said_is_said(result, facts, said):
     )
 
 
-def test_a_few_unstable_violations_beside_many_bugs_are_told(bug, result):
-    one = result(*(bug(n) for n in range(100)), unstable=2)
+def test_a_few_flaky_violations_beside_many_bugs_are_told(bug, result):
+    one = result(*(bug(n) for n in range(100)), flaky=2)
     assert one.problem == ""
     assert any("2 violations did not fail again" in text for text in remarks(one))
 
 
 def test_how_bugs_were_confirmed_is_told(bug, result):
     one = result(
-        bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, run_alone=1
+        bug(0), bug(1, confirmed="batch"), confirmed=1, repeated=1, isolated_reruns=1
     )
     assert any("the other 1 in a batch" in text for text in remarks(one))
     _, second = view_property([one]).all_bugs()
@@ -139,7 +139,7 @@ def test_lines_of_the_spec_have_the_counts_of_their_bugs(bug, result):
 
 def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
     one = view_property(
-        [result(bug(), gaps={0.04: 30, 0.79: 10}), result(bug(), gaps={0.04: 30})]
+        [result(bug(), margins={0.04: 30, 0.79: 10}), result(bug(), margins={0.04: 30})]
     )
     assert [(bar.label, bar.words) for bar in one.bars] == [
         ("0.04", "60"),
@@ -149,14 +149,14 @@ def test_gaps_become_bars_as_long_as_they_are_many(bug, result):
 
 
 def test_many_gaps_are_put_together_in_ranges(bug, result):
-    gaps = {n / 7: 1 for n in range(1, 200)}
-    bars = view_property([result(bug(), gaps=gaps)]).bars
+    margins = {n / 7: 1 for n in range(1, 200)}
+    bars = view_property([result(bug(), margins=margins)]).bars
     assert len(bars) == 8 and sum(int(bar.words) for bar in bars) == 199
     assert " to " in bars[0].label
 
 
 def test_gaps_that_are_all_alike_are_no_histogram(bug, result):
-    assert view_property([result(bug(), gaps={1.0: 9})]).bars == ()
+    assert view_property([result(bug(), margins={1.0: 9})]).bars == ()
     assert view_property([result(bug())]).bars == ()
 
 
@@ -166,7 +166,7 @@ def test_violations_stand_beside_those_of_the_control(bug, result):
     told = view_property([one]).chance
     assert told is not None and told.control == "chance"
     ((what, ours, theirs, chance),) = told.rows
-    assert (what, ours, theirs) == ("any gap", "30 of 300", "1 of 300")
+    assert (what, ours, theirs) == ("any margin", "30 of 300", "1 of 300")
     assert float(chance) < 1e-6
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
 from nomos.results.analysis import (
     Analysis,
     BugGroup,
+    Flakiness,
     RegionBar,
     Rule,
     RuleCondition,
@@ -18,6 +20,7 @@ from nomos.results.analysis import (
 )
 from nomos.results.result import (
     Bug,
+    CallCounts,
     Certificate,
     Counts,
     Crash,
@@ -61,7 +64,25 @@ FULL = Result(
     budget=77,
     search="exhaustive",
     mode="coroutines",
-    counts=Counts(*range(1, 17), seconds=1.5),
+    counts=Counts(
+        tests=20,
+        passed=5,
+        violations=9,
+        unique_bugs=7,
+        new_bugs=6,
+        bug_inputs=3,
+        confirmed=4,
+        repeated=3,
+        isolated_reruns=8,
+        discarded=11,
+        crashed=2,
+        flaky=4,
+        rounded=1,
+        nondeterministic=10,
+        model_calls=50,
+        k=2,
+        seconds=1.5,
+    ),
     verdict="violated",
     reason="every case was tried",
     problem="1 case crashed",
@@ -71,7 +92,7 @@ FULL = Result(
     rate=RATE,
     next_bug=Estimate(0.2, RATE),
     ensures=(EnsuresCounts("first", "d1 <= d2", 9, 3, 2, RATE),),
-    gaps={1.0: 3, 2.5: 1},
+    margins={1.0: 3, 2.5: 1},
     bugs=(
         Bug(
             id="0123456789",
@@ -79,7 +100,7 @@ FULL = Result(
             choices=(1, 2**64 - 1),
             failed="d1 <= d2",
             failures=(0,),
-            gap=1.5,
+            margin=1.5,
             seen=3,
             confirmed="batch",
             is_new=False,
@@ -89,7 +110,7 @@ FULL = Result(
                 records=(ShrunkRecord(7, {"age": 21.0}),),
                 draws=(3,),
                 failed="d1 <= d2",
-                gap=1.0,
+                margin=1.0,
                 inputs={"x": {"age": 21.0}},
                 outputs={"d1": "high"},
                 tried=12,
@@ -103,7 +124,7 @@ FULL = Result(
                 outputs={"d1": "high"},
                 bugs=1,
                 smallest="0123456789",
-                most_real="0123456789",
+                nearest="0123456789",
                 worst="0123456789",
                 region=RULE,
                 by_answer=RULE,
@@ -118,6 +139,7 @@ FULL = Result(
     ),
     crashes=(Crash(3, (4,), "ValueError: no", "Traceback…", 2),),
     recorded=Recorded(4, ("0123456789",)),
+    calls=CallCounts(99, 70, {"search": 70}),
     fingerprint={"spec": "abc"},
     proof=Proof(
         verdict="violated",
@@ -125,7 +147,7 @@ FULL = Result(
         text="age=3",
         cases=10,
         violating=(1, 2),
-        settled=9,
+        decided=9,
         witness=Bug("9876543210", 0, (0, 4), "d1 <= d2", records=((1.0, 2.5),)),
         nearest={"x": Nearest(3, ("age",))},
         reason="the time is up",
@@ -146,7 +168,7 @@ def test_each_field_of_the_full_result_differs_from_its_default() -> None:
     parts = (
         (FULL.subject, Subject("", "")),
         (FULL.counts, Counts()),
-        (FULL.proof, Proof("open")),
+        (FULL.proof, Proof("undecided")),
     )
     for part, empty in parts:
         assert part is not None
@@ -180,14 +202,71 @@ def test_data_that_lacks_something_is_refused(missing: str) -> None:
 
 
 def test_judged_cases_are_those_that_an_ensures_was_decided_on() -> None:
-    counts = Counts(tests=10, passed=4, violations=3, crashed=2, unstable=1)
+    counts = Counts(tests=10, passed=4, violations=3, crashed=2, flaky=1)
     assert counts.judged == 7
     assert count_words(counts) == (
         "tests=10 passed=4 violations=3 unique_bugs=0 bug_inputs=0 discarded=0"
-        " crashed=2 unstable=1"
+        " crashed=2 flaky=1"
     )
 
 
 def test_new_bugs_are_those_that_are_not_known() -> None:
     new = replace(FULL.bugs[0], is_new=True, case=9)
     assert replace(FULL, bugs=(*FULL.bugs, new)).new_bugs == (new,)
+
+
+TRUE = Result(
+    Subject("a.nom", "a"),
+    0,
+    10,
+    counts=Counts(tests=10, passed=10),
+    verdict="none-found",
+)
+ALL = replace(TRUE, is_complete=True, verdict="holds")
+BUG = Counts(tests=10, passed=9, violations=1, unique_bugs=1, confirmed=1)
+FLAKY = Analysis(flakiness=Flakiness(10, flaky=1))
+LOW = EnsuresCounts("1", "d", 1, 0, 0, Interval(0.4, 0.1, 0.95))
+
+
+@pytest.mark.parametrize(
+    ("claims", "of"),
+    [
+        (replace(TRUE, verdict="violated", counts=BUG), {"violations": 2}),
+        (TRUE, {"passed": 9}),
+        (TRUE, {"crashed": 1}),
+        (TRUE, {"discarded": -1}),
+        (TRUE, {"tests": 9, "flaky": -1}),
+        (TRUE, {"unique_bugs": 1}),
+        (TRUE, {"unique_bugs": 1, "repeated": 1}),
+        (TRUE, {"passed": 9, "violations": 1}),
+        (replace(TRUE, verdict="violated", counts=BUG), {"confirmed": 0}),
+        (ALL, {"passed": 9, "flaky": 1}),
+        (ALL, {"nondeterministic": 1}),
+    ],
+)
+def test_counts_that_contradict_themselves_are_no_verdict(
+    claims: Result, of: dict[str, int]
+) -> None:
+    assert claims.problem == ""
+    false = replace(claims, counts=replace(claims.counts, **of))
+    assert false.verdict == "failed" and "contradicts itself" in false.problem
+    again = replace(false, seed=2)
+    assert again.problem == false.problem
+
+
+@pytest.mark.parametrize(
+    ("claims", "part"),
+    [
+        (TRUE, {"verdict": "holds"}),
+        (ALL, {"is_complete": False}),
+        (ALL, {"analysis": FLAKY}),
+        (TRUE, {"rate": Interval(0.3, 0.1, 0.95)}),
+        (TRUE, {"rate": Interval(0.3, 1.1, 0.95)}),
+        (TRUE, {"ensures": (LOW,)}),
+    ],
+)
+def test_parts_that_contradict_each_other_are_no_verdict(
+    claims: Result, part: dict[str, Any]
+) -> None:
+    false = replace(claims, **part)
+    assert false.verdict == "failed" and "contradicts itself" in false.problem

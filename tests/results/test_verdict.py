@@ -27,7 +27,7 @@ from nomos.results.verdict import (
 )
 
 DEPENDS = (
-    " violations did not come back when run again:"
+    " violations did not fail again:"
     " the model's answers depend on the other cases of a batch, on what it was asked"
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one"
@@ -57,15 +57,15 @@ MOVED = (
             "the model failed; 2 cases crashed",
             "failed",
         ),
-        (Counts(tests=9, passed=8, unstable=1), "", ONE, "failed"),
-        (Counts(tests=9, passed=9, moved=1), "", MOVED, "failed"),
+        (Counts(tests=9, passed=8, flaky=1), "", ONE, "failed"),
+        (Counts(tests=9, passed=9, nondeterministic=1), "", MOVED, "failed"),
         (
-            Counts(tests=9, passed=8, violations=1, confirmed=1, run_alone=1),
+            Counts(tests=9, passed=8, violations=1, confirmed=1, isolated_reruns=1),
             "",
             "",
             "violated",
         ),
-        (  # nothing was run alone and came back: that is no bug yet
+        (  # nothing was run in isolation and failed again: that is no bug yet
             Counts(tests=9, passed=8, violations=1, repeated=1),
             "",
             "",
@@ -78,19 +78,19 @@ MOVED = (
             "violated",
         ),
         (  # 5 of 100: not yet loud
-            Counts(tests=200, passed=100, violations=95, confirmed=1, unstable=5),
+            Counts(tests=200, passed=100, violations=95, confirmed=1, flaky=5),
             "",
             "",
             "violated",
         ),
         (
-            Counts(tests=200, passed=100, violations=94, confirmed=1, unstable=6),
+            Counts(tests=200, passed=100, violations=94, confirmed=1, flaky=6),
             "",
             f"6{DEPENDS}",
             "violated",
         ),
         (
-            Counts(tests=200, passed=100, violations=99, repeated=99, unstable=1),
+            Counts(tests=200, passed=100, violations=99, repeated=99, flaky=1),
             "",
             ONE,
             "failed",
@@ -129,9 +129,11 @@ def test_rates_of_samples_have_an_interval_and_those_of_all_cases_have_none() ->
 
 
 def test_how_bugs_were_confirmed_is_said_where_not_all_ran_alone() -> None:
-    assert confirmation_text(Counts(unique_bugs=9, confirmed=9, run_alone=9)) == ""
+    assert (
+        confirmation_text(Counts(unique_bugs=9, confirmed=9, isolated_reruns=9)) == ""
+    )
     said = confirmation_text(
-        Counts(unique_bugs=109, confirmed=9, repeated=100, run_alone=10, unstable=3)
+        Counts(unique_bugs=109, confirmed=9, repeated=100, isolated_reruns=10, flaky=3)
     )
     assert said == (
         "109 bugs: 9 failed again in isolation, the other 100 in a batch;"
@@ -149,22 +151,22 @@ def test_recorded_bugs_that_only_show_alone_keep_a_verdict_from_being_clean() ->
 
 
 def test_what_did_not_come_back_is_told_without_batches_too() -> None:
-    counts = Counts(tests=9, violations=2, confirmed=2, run_alone=3, unstable=1)
+    counts = Counts(tests=9, violations=2, confirmed=2, isolated_reruns=3, flaky=1)
     assert "1 violation did not fail again" in confirmation_text(counts)
 
 
 @pytest.mark.parametrize(
     ("counts", "share", "verdict"),
     [
-        (Counts(tests=1000, passed=995, unstable=5), 0.0, "failed"),  # the default
-        (Counts(tests=1000, passed=995, unstable=5), 0.004, "failed"),
-        (Counts(tests=1000, passed=995, unstable=5), 0.005, "none-found"),
-        (Counts(tests=9, passed=9, moved=2), 0.01, "failed"),
-        (Counts(tests=9, passed=9, moved=1), 0.01, "none-found"),
+        (Counts(tests=1000, passed=995, flaky=5), 0.0, "failed"),  # the default
+        (Counts(tests=1000, passed=995, flaky=5), 0.004, "failed"),
+        (Counts(tests=1000, passed=995, flaky=5), 0.005, "none-found"),
+        (Counts(tests=9, passed=9, nondeterministic=2), 0.01, "failed"),
+        (Counts(tests=9, passed=9, nondeterministic=1), 0.01, "none-found"),
         (Counts(tests=9, passed=8, violations=1, repeated=1), 0.5, "failed"),
         (Counts(tests=9, passed=8, crashed=1), 0.5, "failed"),
         (
-            Counts(tests=9, passed=7, violations=1, confirmed=1, unstable=1),
+            Counts(tests=9, passed=7, violations=1, confirmed=1, flaky=1),
             0.5,
             "violated",
         ),
@@ -178,38 +180,43 @@ def test_answers_that_move_are_accepted_up_to_a_share(counts, share, verdict) ->
 
 
 def test_bugs_of_a_lower_precision_alone_are_told() -> None:
-    counts = Counts(tests=50, passed=40, run_alone=10, unstable=10, rounded=10)
-    assert "10 of 10 run alone are none at float32" in problem_of(counts, "")
+    counts = Counts(tests=50, passed=40, isolated_reruns=10, flaky=10, rounded=10)
+    assert "10 of 10 run in isolation are none at float32" in problem_of(counts, "")
     assert "(10 only at a lower precision)" in confirmation_text(counts)
 
 
 def test_a_share_is_accepted_of_all_that_could_have_been_judged() -> None:
-    counts = Counts(tests=4, passed=1, violations=2, repeated=2, unstable=1)
+    counts = Counts(tests=4, passed=1, violations=2, repeated=2, flaky=1)
     assert problem_of(counts, "", accepted=0.25) == ""
     assert problem_of(counts, "", accepted=0.24) == ONE
-    assert problem_of(Counts(tests=9, passed=9, moved=1), "", accepted=1.0) == MOVED
+    assert (
+        problem_of(Counts(tests=9, passed=9, nondeterministic=1), "", accepted=1.0)
+        == MOVED
+    )
 
 
 SCHEMA = Proof("holds", cases=8, violating=(0, 0))
 BROKEN = Proof("violated", cases=8, violating=(2, 2))
-OPEN = Proof("open", cases=8, violating=(0, 3), settled=5, reason="it is too large")
+OPEN = Proof(
+    "undecided", cases=8, violating=(0, 3), decided=5, reason="it is too large"
+)
 
 
 @pytest.mark.parametrize(
     ("verdict", "counts", "problem", "proof", "expected"),
     [
         ("failed", {}, "", SCHEMA, ("holds", "schema")),
-        ("failed", {}, "", OPEN, ("open", "schema")),
+        ("failed", {}, "", OPEN, ("undecided", "schema")),
         ("failed", {}, "no model", SCHEMA, ("failed", "sample")),
         ("failed", {}, "no model", BROKEN, ("violated", "schema")),
-        ("none-found", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
-        ("none-found", {"tests": 9}, "", BROKEN, ("violated", "schema")),
-        ("none-found", {"tests": 9}, "", OPEN, ("none-found", "sample")),
-        ("holds", {"tests": 9}, "", SCHEMA, ("holds", "schema")),
-        ("violated", {"tests": 9}, "", SCHEMA, ("violated", "sample")),
-        ("failed", {"tests": 9}, "", SCHEMA, ("failed", "sample")),
+        ("none-found", {"tests": 9, "passed": 9}, "", SCHEMA, ("holds", "schema")),
+        ("none-found", {"tests": 9, "passed": 9}, "", BROKEN, ("violated", "schema")),
+        ("none-found", {"tests": 9, "passed": 9}, "", OPEN, ("none-found", "sample")),
+        ("holds", {"tests": 9, "passed": 9}, "", SCHEMA, ("holds", "schema")),
+        ("violated", {"tests": 9, "passed": 9}, "", SCHEMA, ("violated", "sample")),
+        ("failed", {"tests": 9, "passed": 9}, "", SCHEMA, ("failed", "sample")),
         (
-            *("none-found", {"tests": 9}, ""),
+            *("none-found", {"tests": 9, "passed": 9}, ""),
             replace(SCHEMA, scope="around"),
             ("none-found", "sample"),
         ),
@@ -222,7 +229,8 @@ def test_a_proof_beside_a_campaign_claims_no_more_than_both_know(
     proof: Proof,
     expected: tuple[str, str],
 ) -> None:
-    tested = replace(result("random", **counts), verdict=verdict, problem=problem)
+    untested = result("random", is_complete=verdict == "holds", **counts)
+    tested = replace(untested, verdict=verdict, problem=problem)
     both = with_proof(replace(tested, scope="sample"), proof)
     assert (both.verdict, both.scope) == expected
     assert both.proof is proof
@@ -247,11 +255,11 @@ ROWS = tuple(
         ),
         (
             OPEN,
-            "not proved: it is too large; 62.5 % of 8 cases of the schema settled",
+            "not proved: it is too large; 62.5 % of 8 cases of the schema decided",
         ),
         (
-            replace(OPEN, settled=None),
-            "not proved: it is too large; 0 % of 8 cases of the schema settled",
+            replace(OPEN, decided=None),
+            "not proved: it is too large; 0 % of 8 cases of the schema decided",
         ),
         (replace(OPEN, violating=None), "not proved: it is too large"),
         (replace(SCHEMA, cases=None), "proved for all cases of the schema"),

@@ -1,4 +1,4 @@
-"""Violations made by hand: which are run alone, what becomes of each, and what is kept."""
+"""Violations made by hand: which are run in isolation, what becomes of each, and what is kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns import bugs as module
 from nomos.runner.campaigns import violations
-from nomos.runner.campaigns.bugs import Bugs, RunAlone
+from nomos.runner.campaigns.bugs import Bugs, IsolatedRerun
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownNames, case_name
 
@@ -31,11 +31,11 @@ def made(
 
 
 def found(cases: Sequence[int], first: int = 0, lost: Sequence[int] = ()) -> Violations:
-    """Return violations of these cases; those that are lost did not come back."""
+    """Return violations of these cases; those that are lost did not fail again."""
     count = len(cases)
-    gaps = [math.nan if case % 2 else float(case) for case in cases]
+    margins = [math.nan if case % 2 else float(case) for case in cases]
     rows = [case - first for case in cases]
-    one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, gaps)
+    one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, margins)
     one.came_back = ~np.isin(cases, lost)
     return one
 
@@ -47,11 +47,13 @@ class Confirming:
         self.verdict = verdict or (lambda case: Verdict.VIOLATED)
         self.asked: list[int] = []
 
-    def __call__(self, cases: Sequence[KnownCase]) -> list[RunAlone]:
+    def __call__(self, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
         numbers = [case.choices[0] for case in cases]
         self.asked += numbers
         return [
-            RunAlone(self.verdict(n), "why", "trace", {"x": n}, {"d": n}, (), n == 5)
+            IsolatedRerun(
+                self.verdict(n), "why", "trace", {"x": n}, {"d": n}, (), n == 5
+            )
             for n in numbers
         ]
 
@@ -79,7 +81,7 @@ def test_the_first_third_and_one_in_sixteen_of_the_others_run_alone() -> None:
             bugs.take(found(some, some[0]), some[0], confirm)
             at += size
         assert confirm.asked == [*cases[:8], *spread[:16]]
-        assert bugs.totals.run_alone == bugs.totals.confirmed == 24
+        assert bugs.totals.isolated_reruns == bugs.totals.confirmed == 24
         assert bugs.totals.repeated == 1000 - 24
 
 
@@ -109,29 +111,31 @@ def test_each_violation_is_counted_as_what_it_is(
         "new_bugs": 5,
         "confirmed": 1,
         "repeated": 4,
-        "run_alone": 1,
-        "unstable": 2,
+        "isolated_reruns": 1,
+        "flaky": 2,
     }
     kept = list(bugs.finish_bugs())
-    assert [(b.case, b.choices, b.seen, b.gap) for b in kept] == [
+    assert [(b.case, b.choices, b.seen, b.margin) for b in kept] == [
         (100, (100,), 2, 100.0),
         (101, (101,), 2, None),
         (104, (104,), 2, 104.0),
         (204, (204,), 1, 204.0),
         (205, (205,), 1, None),
     ]
-    assert [b.confirmed for b in kept] == ["alone"] + ["batch"] * 4
+    assert [b.confirmed for b in kept] == ["isolated"] + ["batch"] * 4
     assert [(b.inputs, b.outputs) for b in kept[:2]] == [
         ({"x": 100}, {"d": 100}),
         ({}, {}),
     ]
     assert {(b.failed, b.failures, b.is_new) for b in kept} == {("b", (1,), True)}
     assert len({b.id for b in kept}) == bugs.table.bug_inputs == 5
-    rows = [(row.bug.case, row.how, row.bug.mask, row.bug.gap) for row in bugs.unsaved]
+    rows = [
+        (row.bug.case, row.how, row.bug.mask, row.bug.margin) for row in bugs.unsaved
+    ]
     assert rows == is_stored * [
-        (100, How.ALONE, 0b10, 100.0),
+        (100, How.ISOLATED, 0b10, 100.0),
         (101, How.BATCH, 0b10, None),
-        (103, How.UNSTABLE, 0b10, None),
+        (103, How.FLAKY, 0b10, None),
         (104, How.BATCH, 0b10, 104.0),
         (204, How.BATCH, 0b10, 204.0),
         (205, How.BATCH, 0b10, None),
@@ -156,8 +160,8 @@ def test_what_crashes_or_does_not_come_back_alone_is_no_bug() -> None:
         "unique_bugs": 1,
         "new_bugs": 1,
         "confirmed": 1,
-        "run_alone": 4,
-        "unstable": 2,
+        "isolated_reruns": 4,
+        "flaky": 2,
         "rounded": 1,
         "crashed": 1,
     }
@@ -174,8 +178,8 @@ def test_until_a_bug_they_run_one_after_the_other_and_no_later_one_was_met(
     assert confirm.asked == list(range(12, bug + 1))
     assert taken.stops_at == bug - 9
     assert (bugs.totals.violations, bugs.totals.unique_bugs) == (1, 1)
-    assert bugs.totals.unstable == bug - 12
-    assert bugs.totals.run_alone == bugs.table.count == bug - 11
+    assert bugs.totals.flaky == bug - 12
+    assert bugs.totals.isolated_reruns == bugs.table.count == bug - 11
 
 
 def test_known_bugs_are_counted_and_are_not_new() -> None:
@@ -213,8 +217,8 @@ def test_violations_that_are_not_told_apart_are_counted_all_the_same(
         "new_bugs": unique,
         "confirmed": 1,
         "repeated": unique - 1,
-        "run_alone": 1,
-        "unstable": 1,
+        "isolated_reruns": 1,
+        "flaky": 1,
     }
     assert len(bugs.finish_bugs()) == 3
 

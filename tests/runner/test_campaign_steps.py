@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged, Violations
 from nomos.results.result import Ensures, Recorded, Subject
 from nomos.results.statistics import clopper_pearson, new_bug_chance
 from nomos.runner.campaigns import health
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.events import BugFound, Crashed, Event, Progress
@@ -34,7 +34,7 @@ def campaign(
 ) -> Campaign:
     """Return a campaign of so many cases, each with an input of its own; None: drawn."""
     plan = Plan(total=total, batch=None)
-    options = options_of(confirm=confirm, accept_unstable=accepted, **budget)
+    options = options_of(confirm=confirm, accept_flaky=accepted, **budget)
     return Campaign(About(SUBJECT, "sequential", 1, 9, {}), options, plan, 0)
 
 
@@ -59,12 +59,12 @@ def chunk(letters: str) -> Judged:
     )
 
 
-def come_back(cases: Sequence[KnownCase]) -> list[RunAlone]:
-    return [RunAlone(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
+def come_back(cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
+    return [IsolatedRerun(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
 
 
-def crash_alone(cases: Sequence[KnownCase]) -> list[RunAlone]:
-    return [RunAlone(Verdict.CRASHED, "alone", "", {}, {}) for _ in cases]
+def crash_alone(cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
+    return [IsolatedRerun(Verdict.CRASHED, "alone", "", {}, {}) for _ in cases]
 
 
 def take(one: Campaign, *chunks: str | Judged, confirm: Any = come_back) -> list[Event]:
@@ -317,9 +317,9 @@ def test_answers_that_moved_are_counted_and_may_be_accepted(
     one = campaign(total=4, accepted=accepted)
     for _ in range(2):
         part = chunk("pp")
-        part.asked_again, part.moved = 2, 1
+        part.asked_again, part.nondeterministic = 2, 1
         take(one, part)
-    assert one.counts().moved == 2
+    assert one.counts().nondeterministic == 2
     assert one.result().verdict == verdict
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nomos.results.gate import Gate, rulings
 from nomos.results.result import Counts
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.events import BugFound, Crashed
 from tests.runner.driving import drive, run
 
@@ -40,10 +40,10 @@ def many(steps: Path) -> Path:
 
 
 def alone(path: Path, **options: object) -> list[int]:
-    """Return the numbers of the cases that were run alone."""
+    """Return the numbers of the cases that were run in isolation."""
     result, _ = run(path, **options)
-    assert result.counts.run_alone == result.counts.confirmed
-    return [bug.case for bug in result.bugs if bug.confirmed == "alone"]
+    assert result.counts.isolated_reruns == result.counts.confirmed
+    return [bug.case for bug in result.bugs if bug.confirmed == "isolated"]
 
 
 def test_the_first_third_and_a_sample_of_the_others_run_alone(many: Path) -> None:
@@ -71,7 +71,7 @@ def test_few_that_run_alone_are_the_first_and_never_more_than_asked(many: Path) 
 
 def test_confirm_all_runs_each_alone_and_gives_all_their_values(many: Path) -> None:
     result, events = run(many, search="exhaustive", confirm="all")
-    assert result.counts.run_alone == result.counts.confirmed == 240
+    assert result.counts.isolated_reruns == result.counts.confirmed == 240
     assert result.counts.repeated == 0
     assert all(bug.inputs and bug.outputs for bug in result.bugs)
     assert sum(isinstance(event, BugFound) for event in events) == 240
@@ -80,9 +80,9 @@ def test_confirm_all_runs_each_alone_and_gives_all_their_values(many: Path) -> N
 def test_bugs_from_a_batch_have_no_values_and_are_not_told(many: Path) -> None:
     result, events = run(many, search="exhaustive", confirm=3)
     told = [event.bug.case for event in events if isinstance(event, BugFound)]
-    assert told == [bug.case for bug in result.bugs if bug.confirmed == "alone"]
+    assert told == [bug.case for bug in result.bugs if bug.confirmed == "isolated"]
     for bug in result.bugs:
-        assert bool(bug.inputs) == bool(bug.outputs) == (bug.confirmed == "alone")
+        assert bool(bug.inputs) == bool(bug.outputs) == (bug.confirmed == "isolated")
 
 
 def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> None:
@@ -91,10 +91,10 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
     assert result.verdict == "failed"
     assert result.counts.unique_bugs == result.counts.repeated
     assert result.counts.confirmed == 0
-    assert result.counts.unstable > 0
+    assert result.counts.flaky > 0
     assert "depend on the other cases of a batch" in result.problem
     every, _ = run(path, search="exhaustive", batch=300, confirm="all")
-    assert every.counts.unstable == 240
+    assert every.counts.flaky == 240
     assert every.bugs == ()
     assert every.verdict == "failed"
 
@@ -102,10 +102,10 @@ def test_nothing_that_comes_back_is_no_verdict_but_a_failure(steps: Path) -> Non
 def test_a_share_that_is_accepted_is_no_more_than_that(steps: Path) -> None:
     path = rewritten(steps, UNLIKE["depends on the batch"])
     options = {"search": "exhaustive", "batch": 300, "confirm": "all"}
-    result, _ = run(path, **options, accept_unstable=0.99)
-    assert result.counts.unstable == 240  # all of them
+    result, _ = run(path, **options, accept_flaky=0.99)
+    assert result.counts.flaky == 240  # all of them
     assert result.verdict == "failed"
-    assert rulings([result], Gate(accept_unstable=0.99))[0].status == 3
+    assert rulings([result], Gate(accept_flaky=0.99))[0].status == 3
 
 
 @pytest.mark.parametrize(("accepted", "status"), [(0.0, 3), (0.01, 3), (0.1, 0)])
@@ -113,9 +113,9 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
     many: Path, accepted: float, status: int
 ) -> None:
     result, _ = run(many, search="exhaustive")
-    counts = Counts(tests=20, passed=18, violations=1, confirmed=1, unstable=1)
+    counts = Counts(tests=20, passed=18, violations=1, confirmed=1, flaky=1)
     known = replace(result, counts=counts)
-    gate = Gate(fail_on="new", accept_unstable=accepted)
+    gate = Gate(fail_on="new", accept_flaky=accepted)
     assert rulings([known], gate)[0].status == status
 
 
@@ -124,7 +124,7 @@ def test_what_crashes_alone_has_crashed_and_shows_its_traceback(steps: Path) -> 
     options = {"search": "exhaustive", "batch": 300, "confirm": "all"}
     result, events = run(path, **options, crashes=1000)
     assert result.counts.crashed == 240
-    assert result.counts.unstable == result.counts.violations == 0
+    assert result.counts.flaky == result.counts.violations == 0
     (crash,) = result.crashes
     assert (
         crash.error == "ValueError: invalid literal for int() with base 10: 'no number'"
@@ -151,7 +151,7 @@ def test_until_bug_goes_past_violations_that_do_not_come_back(steps: Path) -> No
     for result in found:
         assert result.reason == "a bug was found"
         assert len(result.bugs) == result.counts.confirmed == 1
-        assert result.counts.unstable > 0
+        assert result.counts.flaky > 0
     assert found[0].bugs == found[1].bugs
     assert found[0].counts.tests == found[1].counts.tests
 
@@ -177,7 +177,7 @@ def test_more_violations_than_can_be_told_apart_are_counted_all(
     assert sample.counts.violations == 2000
     assert sample.counts.unique_bugs == 50  # the others may be duplicates
     assert sample.next_bug is None
-    assert sample.gaps is None
+    assert sample.margins is None
 
 
 def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:
 
 
 def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
-    from nomos.engine.alone import Verdict
+    from nomos.engine.interpreter import Verdict
     from nomos.engine.judged import Violations
     from nomos.results.result import Ensures, Subject
     from nomos.runner.campaigns.bugs import Bugs
@@ -208,7 +208,7 @@ def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
 
     def confirm(cases):
         asked.extend(case.choices for case in cases)
-        return [RunAlone(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
+        return [IsolatedRerun(Verdict.VIOLATED, "", "", {}, {}) for _ in cases]
 
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d", 1),))
     bugs = Bugs(subject, ViolationTable(1, repeats=True), confirm=None, until_bug=False)

@@ -16,14 +16,14 @@ from nomos.errors import NomosError
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.driver import Driver, Run, run_prepared
-from nomos.runner.executors.crew import Answer, Crew, Died
+from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals, TimeUp
 from tests.runner.driving import drive, options_of, outcome, run, truth
 
 
-class DyingCrew(Crew):
+class DyingPool(WorkerPool):
     """Workers in this process; a model that raises KeyboardInterrupt ends one.
 
     While cases are judged the clock rings now and then, though no time is up.
@@ -44,8 +44,8 @@ class DyingCrew(Crew):
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
         ticket, task = self._todo[place]
-        _, _, method, *arguments = task
-        only_judges = {each[2] for _, each in self._todo} == {"judge"}
+        _, method, *arguments = task
+        only_judges = {each[1] for _, each in self._todo} == {"judge"}
         if only_judges and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
@@ -62,7 +62,11 @@ class DyingCrew(Crew):
             self.worker = Worker(self.worker.setting)
             is_told = self.can_tell_row and self.row != WHOLE_CHUNK
             is_told = is_told and self.rng.random() < 0.7  # one may die at other times
-            return [Answer(ticket, died=Died("it died", self.row if is_told else None))]
+            return [
+                Answer(
+                    ticket, crash=WorkerCrash("it died", self.row if is_told else None)
+                )
+            ]
         finally:
             del watch.mark
 
@@ -76,8 +80,8 @@ def run_dying(
     **how: Any,
 ) -> Run:
     root = jobs[0].path.parent.parent
-    crew = DyingCrew(root, len(jobs), tells=tells, rings=rings)
-    return Driver(root, options_of(jobs=3, **how), crew=crew).run(jobs, seeds)
+    pool = DyingPool(root, len(jobs), tells=tells, rings=rings)
+    return Driver(root, options_of(jobs=3, **how), pool=pool).run(jobs, seeds)
 
 
 def judged(result: Result) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""At the end of a campaign bugs are grouped and made smaller, the same in every way."""
+"""At the end of a campaign bugs are grouped and shrunk, the same in every way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nomos
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.explained.sample import Sample, choose_rows
@@ -43,7 +43,7 @@ def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) ->
     young = result.analysis.groups[0]
     assert young.region is not None
     assert "age <= " in young.region.text
-    assert result.analysis.grouped == result.counts.run_alone
+    assert result.analysis.grouped == result.counts.isolated_reruns
     assert 0 < result.analysis.sampled <= result.counts.judged
     shrunk = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
     assert shrunk

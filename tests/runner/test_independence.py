@@ -34,8 +34,8 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "crashes": 1000,
     },
     "calls": {"search": "random", "calls": 321},
-    "few run alone": {"search": "random", "cases": 500, "confirm": 6},
-    "all run alone": {"search": "exhaustive", "confirm": "all"},
+    "few run in isolation": {"search": "random", "cases": 500, "confirm": 6},
+    "all run in isolation": {"search": "exhaustive", "confirm": "all"},
 }
 
 
@@ -114,5 +114,5 @@ def test_answers_that_depend_on_the_batch_are_told_for_every_batch(
     options = {"search": "exhaustive", "settings": {"fault": "crowd"}, "confirm": "all"}
     for batch in (20, 64, 4096):
         counts = outcome(run(steps, batch=batch, **options)[0])["counts"]
-        assert counts["unstable"] > 0
+        assert counts["flaky"] > 0
         assert counts["confirmed"] > 0

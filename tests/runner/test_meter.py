@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.domain.meter import CallsSpent, Lease, Meter, asking, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, asking, under_lease
 from tests.runner.driving import drive
 
 SEARCHES: tuple[dict[str, Any], ...] = (
@@ -116,7 +116,7 @@ def test_the_counter_of_many_more_campaigns_never_exceeds_the_calls(
 
 
 def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:
-    with under_lease(Lease(10)) as lease, asking(4):
+    with under_lease(Lease(Grant(10))) as lease, asking(4):
         with asking(3):
             pass
         with asking(3):

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from nomos.domain.meter import Grant
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Result
-from nomos.runner.executors.processes import ProcessCrew
+from nomos.runner.executors.processes import ProcessPool
 from nomos.runner.executors.worker import Setting
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
@@ -218,24 +219,24 @@ def test_workers_start_where_the_current_folder_is_gone(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    crew = ProcessCrew(Setting(tmp_path), Options(isolate=True))
+    pool = ProcessPool(Setting(tmp_path), Options(isolate=True))
     try:
-        crew.submit(None, "set-up", "about", Job(steps), False)
-        (answer,) = crew.wait()
+        pool.submit(Grant(), "about", Job(steps), False)
+        (answer,) = pool.wait()
         assert answer.value.subject.property == "steps"
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_a_worker_that_dies_between_tasks_is_replaced(steps: Path) -> None:
-    crew = ProcessCrew(Setting(steps.parent.parent), Options(isolate=True))
+    pool = ProcessPool(Setting(steps.parent.parent), Options(isolate=True))
     try:
         for _ in range(2):
-            ticket = crew.submit(None, "set-up", "about", Job(steps), False)
-            (answer,) = crew.wait()
+            ticket = pool.submit(Grant(), "about", Job(steps), False)
+            (answer,) = pool.wait()
             assert answer.ticket == ticket
             assert answer.value.subject.property == "steps"
-            os.kill(crew._crew[0].process.pid, signal.SIGKILL)
-            crew._crew[0].process.wait()
+            os.kill(pool._pool[0].process.pid, signal.SIGKILL)
+            pool._pool[0].process.wait()
     finally:
-        crew.close()
+        pool.close()

@@ -103,7 +103,7 @@ def test_a_part_of_a_range_is_the_same_however_its_cases_are_listed(
 ) -> None:
     every = np.arange(8)[:, None]
     chunks = [every[:3], every[3:4], every[4:]]
-    engine = SimpleNamespace(listed=lambda first, count: iter(chunks))
+    engine = SimpleNamespace(list_cases=lambda first, count: iter(chunks))
     asked = Range(0, 1, True, start, stop)
     parts = _cases(SimpleNamespace(engine=engine), Stream(0, "a"), asked)  # type: ignore[arg-type]
     found = [int(part.known[row, 0]) for part in parts for row in range(part.count)]

@@ -32,7 +32,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "settings": {"fault": "raise", "at": "7,23,31"},
         "crashes": 60,
     },
-    "unstable": {
+    "flaky": {
         "search": "exhaustive",
         "batch": 4,
         "settings": {"fault": "crowd"},

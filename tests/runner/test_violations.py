@@ -10,7 +10,7 @@ from nomos.runner.campaigns import violations as module
 from nomos.runner.campaigns.violations import How, ViolationTable
 
 CHOICES = [(7, 1), (7, 2), (8, 1), (9, 1)]
-HOW = np.array([How.ALONE, How.BATCH, How.UNSTABLE, How.CRASHED])
+HOW = np.array([How.ISOLATED, How.BATCH, How.FLAKY, How.CRASHED])
 FOUND = Violations.of(range(4), CHOICES, [0b01, 0b11, 0b10, 0b10], [0.5, 2, 3, 4])
 
 
@@ -29,7 +29,7 @@ def test_a_violation_met_again_keeps_its_place_and_is_counted(
     places, new = table.places(FOUND.take(np.array([1, 1, 2])))
     assert (places.tolist(), new.tolist()) == ([1, 1, 2], [])
     how = table.count_met(places)
-    assert how.tolist() == [How.BATCH, How.BATCH, How.UNSTABLE]
+    assert how.tolist() == [How.BATCH, How.BATCH, How.FLAKY]
     assert table.take_touched() == [(11, 2), (12, 1)]
     table.count_met(np.array([0]), touch=False)
     assert table.take_touched() == []
@@ -42,7 +42,7 @@ def test_only_what_came_back_counts_as_a_bug(table: ViolationTable) -> None:
     assert table.bug_inputs == 1  # both bugs have the input 7
     assert [table.count_seen_exactly(times) for times in (1, 2)] == [1, 1]
     assert [table.failing(number) for number in (0, 1)] == [(3, 2), (2, 1)]
-    assert table.gaps() == {0.5: 1, 2.0: 2}
+    assert table.count_margins() == {0.5: 1, 2.0: 2}
 
 
 def test_a_gap_that_is_no_number_leaves_no_histogram() -> None:
@@ -50,7 +50,7 @@ def test_a_gap_that_is_no_number_leaves_no_histogram() -> None:
     found = Violations.of([0, 1], CHOICES[:2], [1, 1], [1.0, np.nan])
     table.places(found)
     table.add(np.arange(2), HOW[:2], found)
-    assert table.gaps() is None
+    assert table.count_margins() is None
 
 
 @pytest.mark.parametrize("repeats", [True, False])
@@ -78,7 +78,11 @@ def test_what_is_recalled_is_as_it_was(table: ViolationTable) -> None:
     for one in (table, again):
         assert one.count_met(np.array([3])).tolist() == [How.CRASHED]
         assert one.count_seen(np.arange(4)) == [1, 2, 1, 1]
-        assert (one.count, one.bug_inputs, one.gaps()) == (4, 1, {0.5: 1, 2.0: 2})
+        assert (one.count, one.bug_inputs, one.count_margins()) == (
+            4,
+            1,
+            {0.5: 1, 2.0: 2},
+        )
 
 
 def test_past_the_limit_violations_have_no_place(
@@ -90,6 +94,6 @@ def test_past_the_limit_violations_have_no_place(
         places, new = table.places(FOUND)
         assert (places.tolist(), new.tolist()) == ([0, 1, 2, -1], [0, 1, 2])
         table.add(np.arange(3), HOW[:3], FOUND.take(new))
-        assert table.gaps() is None  # not all of them are known
+        assert table.count_margins() is None  # not all of them are known
         again = table.places(FOUND.take(np.array([0, 3])))[0].tolist()
         assert again == ([0, -1] if repeats else [-1, -1])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import no_verdicts
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel

@@ -11,9 +11,9 @@ import pytest
 
 from nomos import Domain, Schema, batched, transformations
 from nomos.domain import Flag, Integer, OneHot
-from nomos.engine.alone import Verdict
 from nomos.engine.choices import from_pattern, pattern
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.inline import _build_job
 from nomos.inline import spec as inline_spec
 from nomos.runner.executors.worker import Setting, Worker
@@ -103,7 +103,7 @@ def test_the_budget_is_kept() -> None:
     shrinker = Shrinker(engine_of(People, RISE))
     made_up = np.array([57, 13, 0, 1, 0], dtype=np.float32)
     shrinker.shrink_records([made_up], [0], (6,), 0, most=10)
-    assert shrinker.tried <= 10 + 5  # and the few that are run alone
+    assert shrinker.tried <= 10 + 5  # and the few that are run in isolation
 
 
 def test_a_smaller_case_breaks_the_same_ensures() -> None:

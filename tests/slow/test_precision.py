@@ -54,7 +54,7 @@ def test_a_bug_of_a_lower_precision_alone_is_told_and_is_none() -> None:
     assert nomos.run(SPEC, **options).verdict == "none-found"
     result = nomos.run(SPEC, dtype="bfloat16", **options)
     assert result.counts.confirmed == 0
-    assert result.counts.rounded == result.counts.run_alone > 30
+    assert result.counts.rounded == result.counts.isolated_reruns > 30
     assert result.verdict == "failed"
     assert "are none at float32" in result.problem
 

@@ -14,9 +14,10 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
+from nomos.database import migrate, open_database
 from nomos.errors import StoreError
 from nomos.results.result import Result, Subject
-from nomos.store.database import MIGRATIONS, migrate, open_database
+from nomos.store.migrations import MIGRATIONS
 from nomos.store.store import DATABASE, Store
 from tests.store.test_store import add, make_bug
 
@@ -103,7 +104,11 @@ def test_a_store_of_0_1_is_brought_up_to_date(tmp_path: Path) -> None:
         found = store.bug("aaaa").bug
         assert (found.choices, found.case, found.seen) == ((1, 2), 6, 2)
         assert (found.inputs, found.outputs) == ({"x": 1}, {"d": 2})
-        assert (found.confirmed, found.is_new, found.failures) == ("alone", True, (0,))
+        assert (found.confirmed, found.is_new, found.failures) == (
+            "isolated",
+            True,
+            (0,),
+        )
         assert store.newest() == []  # 0.1 kept no result that could be shown
         subject = Subject("specs/a.nom", "a", model="m")
         assert store.find_unfinished(subject, 43, 5000, "random") is None
@@ -135,7 +140,7 @@ def test_a_store_that_another_process_brings_up_to_date_first_is_opened(
         if (
             statement == "BEGIN IMMEDIATE"
         ):  # the version was read, the lock is not taken
-            open_database(path).close()
+            open_database(path, MIGRATIONS).close()
 
     connection.set_trace_callback(come_first)
     migrate(connection, path, MIGRATIONS)
@@ -144,7 +149,7 @@ def test_a_store_that_another_process_brings_up_to_date_first_is_opened(
 
 
 def test_who_reads_stops_nobody_from_writing(tmp_path: Path) -> None:
-    reader, writer = (open_database(tmp_path / DATABASE) for _ in range(2))
+    reader, writer = (open_database(tmp_path / DATABASE, MIGRATIONS) for _ in range(2))
     writer.execute("PRAGMA busy_timeout = 0")
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM bugs").fetchone()
@@ -154,7 +159,7 @@ def test_who_reads_stops_nobody_from_writing(tmp_path: Path) -> None:
 
 
 def test_a_bug_belongs_to_a_campaign(tmp_path: Path) -> None:
-    connection = open_database(tmp_path / DATABASE)
+    connection = open_database(tmp_path / DATABASE, MIGRATIONS)
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
         connection.execute(
             "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs, failed,"
@@ -270,7 +275,7 @@ def test_a_full_disk_is_refused_with_a_remedy_and_keeps_what_was_committed(
 def test_a_store_that_another_process_holds_is_waited_for_and_then_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomos.store.database.BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("nomos.database.BUSY_TIMEOUT_S", 0.05)
     with Store.open(tmp_path) as store:
         holder = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
@@ -299,7 +304,7 @@ def test_a_new_store_that_another_process_is_just_making_is_waited_for(
 def test_a_new_store_that_another_process_keeps_to_itself_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nomos.store.database.BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("nomos.database.BUSY_TIMEOUT_S", 0.05)
     holder = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="locked\nhelp: another process is writing"):

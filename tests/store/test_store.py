@@ -102,14 +102,14 @@ def test_a_campaign_comes_back_as_it_was_written(store: Store) -> None:
 def test_bugs_come_back_as_they_were_written(store: Store) -> None:
     id = store.begin(RESULT)
     bugs = [
-        make_bug(3, 2**64 - 1, seen=4, case=17, gap=1.5, is_new=False),
+        make_bug(3, 2**64 - 1, seen=4, case=17, margin=1.5, is_new=False),
         make_bug(4, confirmed="batch", inputs={}, outputs={}),
         make_bug(5, failures=(0, 2)),
         make_bug(6, records=((1.5, 20.0),), nearest=(Nearest(3, ("age",)),)),
     ]
     made = row(bugs[3])
     rows = [made, row(bugs[0]), row(bugs[1], how=1), row(bugs[2])]
-    # A violation that did not come back.
+    # A violation that did not fail again.
     gone = Row(Bug("", 99, (9, 9), "", (0,), seen=2, confirmed="batch"), 2)
     store.checkpoint(id, RESULT, {}, new=[*rows, gone])
     assert store.rows(id) == sorted([*rows, gone], key=lambda one: one.bug.case)

@@ -71,7 +71,7 @@ def test_a_violation_is_counted_exactly_and_shown_with_its_nearest_row() -> None
 
 def test_no_case_at_all_is_never_called_a_proof() -> None:
     result = prove(rising("requires x1.a > 20;"), rising_tree())
-    assert (result.verdict, result.cases) == ("open", 0)
+    assert (result.verdict, result.cases) == ("undecided", 0)
     assert "requires" in result.reason
 
 
@@ -86,8 +86,8 @@ def test_within_restricts_what_is_proved() -> None:
 def test_around_gives_a_certificate_for_each_row() -> None:
     result = prove(rising(), rising_tree(-1), radius={"b": 1.0}, rows=10)
     assert result.verdict == "violated"
-    assert {row.verdict for row in result.rows} == {"holds", "violated", "open"}
-    without = [row for row in result.rows if row.verdict == "open"]
+    assert {row.verdict for row in result.rows} == {"holds", "violated", "undecided"}
+    without = [row for row in result.rows if row.verdict == "undecided"]
     assert all(row.cases == 0 for row in without)  # of rows whose `a` cannot rise
 
 
@@ -221,6 +221,6 @@ def test_time_that_is_up_leaves_a_property_open() -> None:
     text = rising("requires x1.a == 3;").replace("d1 <= d2", "d1 == d1 + d2 - d2")
     assert prove(text, model).verdict == "holds"
     result = prove(rising(), model, seconds=1e-9)
-    assert result.verdict in ("open", "violated")
-    if result.verdict == "open":
+    assert result.verdict in ("undecided", "violated")
+    if result.verdict == "undecided":
         assert result.reason == "the time is up; `--time` gives more"

@@ -1,4 +1,4 @@
-"""Proofs against brute force: small schemas whose cases can all be run alone."""
+"""Proofs against brute force: small schemas whose cases can all be run in isolation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def tried(make: Callable[..., Triple], *given: object) -> tuple[Triple, int, int
 def disagreement(triple: Triple, cases: int, bad: int) -> str:
     """Say how a proof and brute force differ, if they do."""
     result = verify(triple.spec, triple.domain, options=PATIENT)
-    wanted = "open" if not cases else "violated" if bad else "holds"
+    wanted = "undecided" if not cases else "violated" if bad else "holds"
     if result.verdict != wanted or result.cases != cases:
         return f"{result.verdict} of {result.cases}, not {wanted} of {cases}"
     if cases and result.violating != (bad, bad):
@@ -97,7 +97,7 @@ def _no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
 def verdict_is_wrong(seed: int) -> bool:
     triple, cases, bad = tried(rising_triple, seed)
     result = verify(triple.spec, triple.domain, options=PATIENT)
-    wanted = "open" if not cases else "violated" if bad else "holds"
+    wanted = "undecided" if not cases else "violated" if bad else "holds"
     return (result.verdict, result.cases) != (wanted, cases)
 
 
@@ -121,7 +121,7 @@ def certificate_is_wrong(triple: Triple, rows: int = 12) -> bool:
         near = data[(np.abs(data - data[row]) <= (2, 1, 0, 0)).all(axis=1)]
         own = domain_of(domain.schema, domain.model, near, domain.model.predict)
         cases, bad = brute_force(replace(triple, domain=own))
-        wanted = "open" if not cases else "violated" if bad else "holds"
+        wanted = "undecided" if not cases else "violated" if bad else "holds"
         if (verdict, count) != (wanted, cases):
             return True
     return False
@@ -332,7 +332,7 @@ def test_a_mutant_of_an_engine_is_caught(
             if disagreement(*truth):
                 return
         except NotProvable as error:  # a refusal tells nothing
-            if "is none when it is run alone" in str(error):
+            if "is none when it is run in isolation" in str(error):
                 return
         except Exception:  # nor does a mutant that does not run
             continue

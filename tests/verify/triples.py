@@ -22,8 +22,8 @@ from nomos.domain import (
     batched,
 )
 from nomos.domain.domain import offer_of
-from nomos.engine.alone import Alone, Verdict
 from nomos.engine.choices import Odometer
+from nomos.engine.interpreter import Interpreter, Verdict
 from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.lang.checking.check import check_spec
@@ -95,7 +95,7 @@ def spec_of(text: str, domain: Domain) -> core.Spec:
 
 def brute_force(triple: Triple) -> tuple[int, int]:
     """Run every case alone; returns how many there are, and how many are violated."""
-    alone = Alone(Program(triple.spec, triple.domain))
+    alone = Interpreter(Program(triple.spec, triple.domain))
     odometer = Odometer()
     cases = bad = 0
     while True:

@@ -89,8 +89,8 @@ _TAKEN: dict[str, Any] = {
 }
 CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
 WORKERS = (
-    "device dtype accept_unstable jobs isolate call_timeout_s memory_limit_mb engine"
-    " ray_address cpus gpus"
+    "device dtype accept_flaky jobs isolate call_timeout_s memory_limit_mb engine"
+    " ray_address cpus gpus concurrency rate cache max_cost"
 )
 
 
@@ -157,13 +157,9 @@ def _trust_models(ctx: click.Context, _: click.Parameter, given: bool) -> None:
         ctx.meta["trust"] = True
 
 
-def keeping_store(
-    root: Path, options: dict[str, Any], warn: Callable[[str], None]
-) -> Any:
-    """Return the store to keep campaigns in; None where there is none to be had."""
-    return api.keeping_store(
-        root, warn, not options["no_store"] and (options["store"] or True)
-    )
+def kept_by(options: dict[str, Any]) -> bool | Path:
+    """Return where campaigns are kept: at their project's root, elsewhere or nowhere."""
+    return not options["no_store"] and (options["store"] or True)
 
 
 def run_options(options: dict[str, Any], default_budget: int | None) -> Options:

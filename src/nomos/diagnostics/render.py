@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from nomos.diagnostics.diagnostic import Diagnostic, Severity
@@ -37,6 +38,11 @@ def _count_cells(text: str) -> int:
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     marks = sum(unicodedata.combining(char) != 0 for char in text)
     return len(text) + wide - marks
+
+
+def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
+    """Return the pictures of diagnostics, with an empty line between them."""
+    return "\n\n".join(render_diagnostic(one, source) for one in diagnostics)
 
 
 def render_diagnostic(

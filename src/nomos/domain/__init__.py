@@ -10,7 +10,7 @@ are trusted code, as specs are; the data that they read are not.
 """
 
 from nomos.domain.domain import Domain
-from nomos.domain.functions import batched, random, tensors, total
+from nomos.domain.functions import batched, concurrent, random, tensors, total
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -33,6 +33,7 @@ __all__ = [
     "Real",
     "Schema",
     "batched",
+    "concurrent",
     "random",
     "tensors",
     "total",

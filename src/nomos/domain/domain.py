@@ -9,7 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
 from nomos.device import placement
-from nomos.domain.functions import BoundBatched, batched
+from nomos.domain.functions import BoundBatched, batched, concurrent
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
 from nomos.lang.types import BUILT_IN, Function, Offer, Type
@@ -48,6 +48,15 @@ class Domain:
     verifies: ClassVar[Mapping[str, str]] = {}
     classes: ClassVar[Mapping[str, Sequence[Any]]] = {}
     device: str = DeviceOfRun()  # type: ignore[assignment]  # it gives a string
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let calls of coroutines run side by side, as those of `@concurrent` do."""
+        super().__init_subclass__(**given)
+        for name, member in list(vars(cls).items()):
+            if inspect.iscoroutinefunction(member) and not name.startswith("_"):
+                made = concurrent(member)
+                made.__set_name__(cls, name)
+                setattr(cls, name, made)
 
     def inputs(self) -> Sequence[Any]:
         """Return the items that an input is drawn from."""

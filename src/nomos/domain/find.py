@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from nomos.accepted import meant
-from nomos.domain.domain import Domain, offer_of, signature
+from nomos.domain.domain import Domain, members, offer_of, signature
 from nomos.domain.failure import as_domain_error
 from nomos.domain.own_modules import Project
 from nomos.errors import DomainError, NomosError
@@ -127,6 +127,7 @@ def _domains(module: ModuleType) -> list[type[Domain]]:
 
 def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     """Construct a domain from the settings of the command line, by its annotations."""
+    _check_declared(domain)
     parameters = inspect.signature(domain).parameters
     hints = _hints(domain)
     arguments: dict[str, Any] = {}
@@ -151,6 +152,26 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
         made = domain(**arguments)
         _ = made.device  # known from now on, wherever it is asked for
         return made
+
+
+def _check_declared(domain: type[Domain]) -> None:
+    """Refuse `classes` that no answer would ever be compared with."""
+    declared = inspect.getattr_static(domain, "classes")
+    functions = [name for name, _ in members(domain)]
+    example = '`classes = {"predict": (0, 1)}`'
+    if isinstance(declared, property):  # the domain's own, for something else
+        return
+    if not isinstance(declared, Mapping):
+        raise DomainError(
+            f"{domain.__name__}: `classes` says what each function may answer, as in"
+            f" {example}; it is {declared!r}"
+        )
+    for name in declared:
+        if name not in functions:
+            raise DomainError(
+                f"{domain.__name__}: `classes` names `{name}`, which is no function of"
+                f" the domain{meant(str(name), functions)}"
+            )
 
 
 def _hints(domain: type[Domain]) -> dict[str, Any]:

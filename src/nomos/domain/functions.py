@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from nomos.device import during, is_tensor, to_host, to_tensor
 from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
-from nomos.domain.values import copy_owned, plain
+from nomos.domain.values import check_classes, copy_owned
 from nomos.errors import ModelError
 from nomos.lang.types import BUILT_IN
 
@@ -65,6 +66,11 @@ class batched:  # noqa: N801 - a decorator, used as one
         self.is_model = True  # a call of it counts for k
         self.__doc__ = method.__doc__
         self.__wrapped__ = method
+        if inspect.iscoroutinefunction(method):
+            raise TypeError(
+                f"`{method.__name__}` is `async def`, so it answers for one case: leave"
+                " out @batched, and its calls run side by side"
+            )
         if len(inspect.signature(method).parameters) < 2:
             name = getattr(method, "__name__", "a method")
             raise TypeError(f"`{name}` is batched, so it must take a column to answer")
@@ -77,6 +83,24 @@ class batched:  # noqa: N801 - a decorator, used as one
         if instance is None:
             return self
         return BoundBatched(self, instance)
+
+
+class concurrent(batched):  # noqa: N801 - a decorator, used as one
+    """A method that waits for its answer, for one case; many of its calls run at once.
+
+    An `async def` of a domain is one without the mark. One that blocks gets threads.
+    Where it draws, its last argument is a numpy Generator, as that of a plain method.
+    """
+
+    def __init__(self, method: Method) -> None:
+        @wraps(method)
+        def answer_each(instance: Any, *columns: Any) -> list[Any]:
+            from nomos.domain.waiting import call_each  # its library takes long to load
+
+            cases = list(zip(*map(items, columns), strict=True))
+            return call_each(partial(method, instance), cases)
+
+        super().__init__(answer_each)
 
 
 class BoundBatched:
@@ -122,23 +146,8 @@ class BoundBatched:
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
         column = answers(given, len(made[0]), self.function.__name__, is_record)
-        self._check_classes(column)
+        check_classes(self.instance, self.function.__name__, column)
         return column
-
-    def _check_classes(self, column: Column) -> None:
-        """Refuse an answer that is none of those that the domain declares."""
-        declared = getattr(type(self.instance), "classes", {})
-        name = self.function.__name__
-        if not isinstance(declared, Mapping) or name not in declared:
-            return
-        classes = [plain(one) for one in declared[name]]
-        given = np.unique(column) if isinstance(column, np.ndarray) else items(column)
-        for answer in given:
-            if plain(answer) not in classes:
-                raise ModelError(
-                    f"`{name}` answered {plain(answer)!r}, which is none of the classes"
-                    f" that the domain declares: {', '.join(map(repr, classes))}"
-                )
 
 
 def _own_argument(values: list[Any]) -> Column:

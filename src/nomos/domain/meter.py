@@ -18,8 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from typing import Literal, NamedTuple
 
+from nomos.accepted import CacheMode
 from nomos.device import Array, during
 from nomos.errors import Discard, Stop
 
@@ -33,6 +37,7 @@ Phase = Literal[
     "shrinking",
     "display",
 ]
+_counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
 _MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
 _RERUN = 10  # and one in so many may go into isolated re-runs, as many into known bugs
@@ -51,22 +56,59 @@ class CallsSpent(Stop):
     """A call of the model that the limit does not allow; the model was not asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run asks models that are slow or paid, in each of its workers.
+
+    Attributes:
+        concurrency: How many calls are in flight at most.
+        timeout_s: How long one call may take; None: as the model says.
+        rate: The most calls, and in how many seconds.
+        cache: Whether answers on disk are read and kept, or asked for anew and kept.
+        file: The file of answers and of what was spent, which all workers share.
+        calls: The most requests of a campaign, those that are sent again included.
+        max_cost: The most that the requests of a campaign may cost.
+        prices: By model, what a million tokens, or a request, cost.
+    """
+
+    concurrency: int = 8
+    timeout_s: float | None = None
+    rate: tuple[int, float] | None = None
+    cache: CacheMode = "off"
+    file: Path | None = None
+    calls: int | None = None
+    max_cost: float | None = None
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+class Grant(NamedTuple):
+    """What a task may ask: so many calls (None: any number), what for, for which campaign."""
+
+    calls: int | None = None
+    phase: Phase = "search"
+    campaign: str = ""
+
+
 class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
-    __slots__ = ("asked", "granted", "phase", "raised", "report")
+    __slots__ = (
+        "asked", "beat", "campaign", "granted", "phase", "raised", "report", "terms",
+    )  # fmt: skip
 
     def __init__(
         self,
-        granted: int | None = None,
-        phase: Phase = "search",
+        grant: Grant = Grant(),  # noqa: B008 - nothing can change it
         report: Callable[[int], None] | None = None,
+        terms: Terms | None = None,
+        beat: Callable[[], None] = lambda: None,
     ) -> None:
-        self.granted = granted  # None: as many as it likes
-        self.phase: Phase = phase
+        self.granted, self.phase, self.campaign = grant
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # by the first of the model, as they are
         self.report = report  # says the count where it outlives this process
+        self.terms = terms or Terms()
+        self.beat = beat  # says that calls which have a time-out of their own go on
 
     @property
     def calls_left(self) -> int | None:
@@ -75,12 +117,13 @@ class Lease:
 
     def charge(self, rows: int) -> None:
         """Count rows that a model is about to be asked about, or refuse them."""
-        left = self.calls_left
-        if left is not None and rows > left:
-            raise CallsSpent("the calls are used up")
-        self.asked[self.phase] += rows
-        if self.report is not None:
-            self.report(self.asked.total())
+        with _counting:
+            left = self.calls_left
+            if left is not None and rows > left:
+                raise CallsSpent("the calls are used up")
+            self.asked[self.phase] += rows
+            if self.report is not None:
+                self.report(self.asked.total())
 
     def note_exception(self, error: BaseException) -> None:
         """Note what the model raised, and answered when it was asked again."""
@@ -110,10 +153,11 @@ class _Prepaid:
         self.left = rows
 
     def charge(self, rows: int) -> None:
-        more = rows - self.left
-        self.left = max(0, -more)
-        if more > 0:
-            self.outer.charge(more)
+        with _counting:
+            more = rows - self.left
+            self.left = max(0, -more)
+            if more > 0:
+                self.outer.charge(more)
 
 
 _lease: ContextVar[Lease | None] = ContextVar("lease", default=None)
@@ -150,8 +194,12 @@ class Meter:
     every batch, execution mode and number of workers. The leases hold in any case.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(
+        self, limit: int | None = None, campaign: str = "", keeps: object = None
+    ) -> None:
         self.limit = limit
+        self.keeps = keeps  # what ends with the last campaign
+        self.campaign = campaign  # under which endpoints keep what they cost
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
+from nomos.errors import ModelError
 
 _IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
 _SCALARS = frozenset(_IMMUTABLE[:-1])
@@ -94,6 +96,23 @@ def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
     A record that it only hands on stays the same one, with its label.
     """
     given = function(*arguments, **options)
+    check_classes(
+        getattr(function, "__self__", None), getattr(function, "__name__", ""), [given]
+    )
     if any(given is argument for argument in arguments):
         return given
     return copy_owned(given)
+
+
+def check_classes(instance: Any, function: str, answers: Any) -> None:
+    """Refuse an answer of a domain's function that is none of those it declares."""
+    declared = getattr(type(instance), "classes", {})
+    if not isinstance(declared, Mapping) or function not in declared:
+        return
+    classes = [plain(one) for one in declared[function]]
+    for given in np.unique(answers) if isinstance(answers, np.ndarray) else answers:
+        if plain(given) not in classes:
+            raise ModelError(
+                f"`{function}` answered {plain(given)!r}, which is none of the classes"
+                f" that the domain declares: {', '.join(map(repr, classes))}"
+            )

@@ -10,6 +10,7 @@ import base64
 import copy
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy as np
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.meter import current_lease
-from nomos.domain.records import Column, items, take
+from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
 from nomos.engine.watch import WHOLE_CHUNK, watch
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import OF_THE_CASE, CallsFailed, ModelError
 
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
@@ -40,7 +41,7 @@ class Answers:
 
     No two calls of one case share an answer: columns remember by the place of a call in
     the spec, lanes by how often the case has asked of the same item before. A share of
-    what is remembered is asked again, and the answers that moved are counted. With a
+    what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """
 
@@ -57,9 +58,9 @@ class Answers:
         return sum(memory.asked_again for memory in self._memories.values())
 
     @property
-    def moved(self) -> int:
+    def nondeterministic(self) -> int:
         """How many of these were another answer then."""
-        return sum(memory.moved for memory in self._memories.values())
+        return sum(memory.nondeterministic for memory in self._memories.values())
 
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
@@ -119,6 +120,12 @@ def call_batch(
             given = function.many(*columns(slice(first, end)))
         except ModelError:
             raise
+        except CallsFailed as error:  # which of them failed is known
+            if error.answers is not None:
+                answers = _write_answered(answers, failed, first, error)
+            elif not function.function.draws:
+                pending += _ranges_without(first, end, error)
+            continue
         except OF_THE_CASE as error:
             half = first + (end - first) // 2
             raised.append((first, end, error))
@@ -140,6 +147,27 @@ def call_batch(
     return [0] * count if answers is None else answers, failed
 
 
+def _write_answered(
+    column: Column | None, failed: Array, first: int, error: CallsFailed
+) -> Column | None:
+    """Write the answers of the calls that did not fail, the first at a row."""
+    good = np.array([n for n in range(error.count) if n not in error.errors])
+    if error.answers is None or not len(good):
+        return column
+    failed[first + good] = False
+    values = to_column([error.answers[n] for n in good.tolist()])
+    return write_values(column, first + good, values, len(failed))
+
+
+def _ranges_without(first: int, end: int, error: CallsFailed) -> list[tuple[int, int]]:
+    """Return the rows between those whose calls failed; halves where that is unknown."""
+    if error.count != end - first:  # it asked more or less than once for each row
+        half = first + (end - first) // 2
+        return [(half, end), (first, half)] if half > first else []
+    cuts = [-1, *sorted(error.errors), error.count]
+    return [(first + a + 1, first + b) for a, b in pairwise(cuts) if b > a + 1]
+
+
 class Memory:
     """The answers of one call, by the place of the item that they depend on."""
 
@@ -152,7 +180,7 @@ class Memory:
         self._doubts = _sample(size)  # the places to ask for a second time, once
         self._any_doubts = True
         self.asked_again = 0
-        self.moved = 0  # answers that were not the same the second time
+        self.nondeterministic = 0  # answers that were not the same the second time
 
     def recall(
         self,
@@ -273,7 +301,7 @@ class Memory:
         for old, new, fails in zip(
             before, items(answers), failed.tolist(), strict=True
         ):
-            self.moved += fails or not is_same_answer(old, new, spread)
+            self.nondeterministic += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False
         self._any_doubts = bool(self._doubts.any())

@@ -41,7 +41,7 @@ class RandomCases:
         """Return some of the cases."""
         return RandomCases(self.stream, self.first + first, count)
 
-    def alone(self, row: int) -> CaseDraws:
+    def isolate_case(self, row: int) -> CaseDraws:
         """Return the draws of one case."""
         return CaseDraws(partial(self.choice, row))
 
@@ -82,7 +82,7 @@ class ListedCases:
 
     One that draws more than it knows has to wait; `low` and `high` then say what it
     could have drawn, and `endless` what cannot be listed. With `checks`, so has one
-    whose choice is not in the range that it draws from: a run alone says so.
+    whose choice is not in the range that it draws from: a run in isolation says so.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class ListedCases:
         chosen = slice(first, first + count)
         return ListedCases(self.known[chosen], self.lengths[chosen])
 
-    def alone(self, row: int) -> CaseDraws:
+    def isolate_case(self, row: int) -> CaseDraws:
         """Return the draws of one case."""
         return CaseDraws(partial(self.choice, row))
 
@@ -141,7 +141,7 @@ Records = tuple[tuple[float, ...], ...]  # one for each input of a case
 
 
 class KnownCase(NamedTuple):
-    """A case to run alone: its choices, and its records where a search has made them.
+    """A case to run in isolation: its choices, and its records where a search has made them.
 
     In the choices, a made record stands by its mark, as an item of the source by its
     place.

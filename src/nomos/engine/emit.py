@@ -15,9 +15,20 @@ from typing import Any, TypeVar, assert_never
 from nomos.diagnostics.source import Source, Span
 from nomos.lang import core
 from nomos.lang.checking.names import names_bound_by
-from nomos.lang.types import BUILT_IN, Type
+from nomos.lang.types import BUILT_IN, NUMBERS, Type
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
+_NUMERIC = NUMBERS | {Type.BOOL}
+_LONGEST_SUM = 50  # operators that are written as such; a longer chain is a call
+_FOLDS = {
+    "forall": "all_of",
+    "exists": "any_of",
+    "count": "count_true",
+    "sum": "add_up",
+    "mean": "average",
+    "min": "least",
+    "max": "greatest",
+}
 _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
 TEST_GENERATOR, PRECONDITION = "# test generator", "# precondition"
 CODE, ORACLE = "# code", "# oracle"
@@ -45,6 +56,7 @@ class Emitter:
         self._shadowed = own | names_bound_by(spec.code.statements)
         self._taken = {*self._shadowed, *names_mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}
+        self._own_sum = "sum" in known  # else it adds up as the language does
         self.aliases: dict[str, str] = {}  # functions, and what they are called here
         self.case = self.fresh_name("case")
 
@@ -120,12 +132,12 @@ class Emitter:
             arguments.append(self._values(condition.indices))
         otherwise = ast.Expr(self._ours(action, *arguments))
         # A `forall` that fails says where: its indices are names of the case by then.
-        loops: list[tuple[str, ast.expr]] = []
+        loops: list[ast.comprehension] = []
         test = condition.test
         while action == "violate" and isinstance(test, core.Quantifier):
             if test.word != "forall":
                 break
-            loops += self._loops(test)
+            loops.append(self._loop(test))
             test = test.body
         told = self.notes and number is not None and not loops
         emitted = (
@@ -135,21 +147,32 @@ class Emitter:
         # The first that fails ends all loops: what comes after it draws nothing.
         inner: list[ast.stmt] = [otherwise, ast.Break()] if loops else [otherwise]
         body: list[ast.stmt] = [ast.If(negated, inner, [])]
-        for depth, (index, over) in enumerate(reversed(loops)):
+        for depth, each in enumerate(reversed(loops)):
             is_outermost = depth == len(loops) - 1
             after: list[ast.stmt] = [] if is_outermost else [ast.Continue()]
-            loop = ast.For(ast.Name(index, ast.Store()), over, body, after)
+            for wanted in each.ifs:
+                body = [ast.If(wanted, body, [])]
+            loop = ast.For(each.target, each.iter, body, after)
             body = [loop] if is_outermost else [loop, ast.Break()]
         return self._at(body[0], condition.test.span)
 
-    def _loops(self, expr: core.Quantifier) -> list[tuple[str, ast.expr]]:
-        """Return the names of the indices, each with what it goes over."""
-        first, *second = expr.indices
-        bounds = [f"{expr.size}", *(f"{first} + 1, {expr.size}" for _ in second)]
-        return [
-            (index, _parse_statement(f"{self.case}.range({bound})").value)
-            for index, bound in zip(expr.indices, bounds, strict=True)
-        ]
+    def _loop(self, expr: core.Quantifier) -> ast.comprehension:
+        """Return the loop over the indices of a quantifier."""
+        over: ast.expr = ast.Constant(expr.size)
+        if expr.over is not None:
+            over = self.expression(expr.over)
+        names: list[ast.expr] = [ast.Name(n, ast.Store()) for n in expr.indices]
+        count, target = len(names), names[0]
+        if count > 1:
+            target = ast.Tuple(names, ast.Store())
+            more = [ast.Constant(count), ast.Constant(expr.is_ordered)]
+            indices = self._ours("indices", over, *more)
+        elif expr.over is None:
+            indices = self._ours("range", over)
+        else:
+            indices = self._ours("indices", over)
+        wanted = [] if expr.condition is None else [self._truth(expr.condition)]
+        return ast.comprehension(target, indices, wanted, 0)
 
     def _values(self, indices: Sequence[str]) -> ast.expr:
         """Return the values of the case by their names, where a `forall` fails too."""
@@ -167,6 +190,8 @@ class Emitter:
         )
 
     def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
+        if function == "sum" and not self._own_sum:
+            return self._ours("add_up", *arguments)
         name = ast.Name(self._function(function), ast.Load())
         return ast.Call(name, list(arguments), keywords=[])
 
@@ -197,20 +222,23 @@ class Emitter:
                 if index is not None:
                     item = self._ours("item_at", item, emit(index))
                 return self._call("label", item)
-            case core.RandReal(low=low, high=high):
-                return self._call("randReal", emit(low), emit(high))
-            case core.RandInt(low=low, high=high):
-                return self._call("randInt", emit(low), emit(high))
+            case core.RandInt() | core.RandReal():
+                name = "randInt" if isinstance(expr, core.RandInt) else "randReal"
+                return self._call(name, emit(expr.low), emit(expr.high))
             case core.Call(function=function, arguments=arguments):
                 return self._call(function, *(emit(argument) for argument in arguments))
             case core.Not(operand=operand):
                 return ast.UnaryOp(ast.Not(), emit(operand))
             case core.Negate(operand=operand):
-                return ast.UnaryOp(ast.USub(), emit(operand))
+                is_number = operand.type in NUMBERS
+                negative = ast.UnaryOp(ast.USub(), emit(operand))
+                return negative if is_number else self._ours("negate", emit(operand))
             case core.Arithmetic():
                 return self._arithmetic(expr)
             case core.Compare():
                 return self._compare(expr)
+            case core.Contains(items=items, item=item):
+                return self._ours("contains", emit(items), emit(item))
             case core.Logic():
                 return self._logic(expr)
             case core.Conditional(test=test, yes=yes, no=no):
@@ -228,20 +256,22 @@ class Emitter:
     def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
         """Emit a chain from its left end, so that its length costs no stack."""
         spine = core.arithmetic_chain(expr)
-        result = self.expression(spine[-1].left)
-        for node in reversed(spine):
+        first, steps = spine[-1].left, spine[::-1]
+        is_power = any(node.operator == "**" for node in steps)
+        numbers = {first.type, *(node.right.type for node in steps)} <= _NUMERIC
+        if is_power or not numbers or len(steps) > _LONGEST_SUM:
+            signs = ast.Constant(" ".join(node.operator for node in steps))
+            parts = [first, *(node.right for node in steps)]
+            return self._ours("calculate", signs, *map(self.expression, parts))
+        result = self.expression(first)
+        for node in steps:
             sign = _operator(node.operator)
             result = ast.BinOp(result, sign, self.expression(node.right))
         return result
 
     def _quantifier(self, expr: core.Quantifier) -> ast.expr:
-        name = {"forall": "all_of", "exists": "any_of", "count": "count_true"}
-        generators = [
-            ast.comprehension(ast.Name(index, ast.Store()), over, [], 0)
-            for index, over in self._loops(expr)
-        ]
-        values = ast.GeneratorExp(self.expression(expr.body), generators)
-        return self._ours(name.get(expr.word, "add_up"), values)
+        values = ast.GeneratorExp(self.expression(expr.body), [self._loop(expr)])
+        return self._ours(_FOLDS[expr.word], values)
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)

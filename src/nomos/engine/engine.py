@@ -1,4 +1,4 @@
-"""Run and judge a chunk of cases by one of the ways; what is hard is run alone."""
+"""Run and judge a chunk of cases by one of the ways; what is hard is run in isolation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nomos.accepted import Mode
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import Column
-from nomos.engine.alone import Alone, Case, Outcome, Verdict
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
+from nomos.engine.interpreter import Case, Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
     Limits,
@@ -67,7 +67,7 @@ class Engine:
             )
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.is_compiled = case is not None
-        self.alone = Alone(program, case)
+        self.interpreter = Interpreter(program, case)
         in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
@@ -79,14 +79,14 @@ class Engine:
         """Return an engine that runs the same spec on other records."""
         other = copy.copy(self)
         other.program = self.program.with_inputs(rows, labels)
-        other.alone = self.alone.of(other.program)
+        other.interpreter = self.interpreter.of(other.program)
         other.forget()
         return other
 
     def forget(self) -> None:
         """Start a campaign afresh: nothing is remembered, nothing counted."""
         self.answers = Answers(len(self.program.source))
-        self._repeated = Remembered()  # violations: whether they came back in a batch
+        self._repeated = Remembered()  # violations: did they fail again in a batch?
 
     def export_answers(self) -> dict[str, Any]:
         """Return what a campaign that is resumed must remember, as data for JSON."""
@@ -101,10 +101,10 @@ class Engine:
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
+        program, run_case = self.program, self.interpreter.draw
         if self.is_compiled:
-            yield from list_by_running(self.program, self.alone.draw, begin, count)
-        else:
-            yield from list_cases(self.program, begin, count)
+            return list_by_running(program, run_case, begin, count)
+        return list_cases(program, begin, count)
 
     def space_within(self, limit: int) -> int | None:
         """Return how many cases there are, None where there are more than `limit`."""
@@ -147,17 +147,17 @@ class Engine:
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
-            return self.alone.run(replay_draws(choices))
+            return self.interpreter.run(replay_draws(choices))
         program = self.program
         try:
             made = rows_as_recorded(
                 records, program.source, program.schema, len(program.spec.inputs)
             )
         except LookupError as error:  # as where the choices cannot be drawn any more
-            return self.alone.run(CaseDraws(partial(_refuse_draws, error)))
+            return self.interpreter.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
         other = self.with_inputs(made)
-        outcome = other.alone.run(replay_draws((*range(len(made)), *later)))
+        outcome = other.interpreter.run(replay_draws((*range(len(made)), *later)))
         drawn = (*choices[: len(made)], *outcome.choices[len(made) :])
         return replace(outcome, choices=drawn)
 
@@ -186,7 +186,7 @@ class Engine:
         """Return which cases come to their block, or its end, and what their names are.
 
         The second result is where in the source the first input was drawn. Only the
-        cases at `rows` are meant, if given. Those that only a run alone could judge are
+        cases at `rows` are meant, if given. Those that only a run in isolation could judge are
         left out.
         """
         program = self.program
@@ -207,8 +207,8 @@ class Engine:
                 columns.column(name)
             chunk.settle()
             first = columns.scope[program.spec.inputs[0]].places
-            values = {name: columns.column(name) for name in names}
-            return chunk.rows, nowhere if first is None else first, values
+            places = nowhere if first is None else first
+            return chunk.rows, places, {name: columns.column(name) for name in names}
 
     def run(
         self,
@@ -223,12 +223,12 @@ class Engine:
         """Judge cases in order until so many tests were made or so many crashed.
 
         With `repeat`, violated cases are run again in a batch of their own. No more than
-        `batch` cases run at once. With `one_by_one`, each runs alone, and it is said
+        `batch` cases run at once. With `one_by_one`, each runs in isolation, and it is said
         which is under way, `before` cases behind it. Where the calls are used up it ends
         early, before a violation that was not run again.
         """
         began = time.perf_counter()
-        asked, moved = self.answers.asked_again, self.answers.moved
+        asked, moved = self.answers.asked_again, self.answers.nondeterministic
         parts: list[Judged] = []
         first = 0
 
@@ -251,7 +251,7 @@ class Engine:
         if repeat and not one_by_one and len(whole.violations):
             whole = self._repeat_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
-        whole.moved = self.answers.moved - moved
+        whole.nondeterministic = self.answers.nondeterministic - moved
         whole.seconds = time.perf_counter() - began
         return whole
 
@@ -266,7 +266,7 @@ class Engine:
         return whole
 
     def _repeat(self, violations: Violations) -> Array:
-        """Run violations again together, with nothing remembered; tell which came back."""
+        """Run violations again together, with nothing remembered; tell which failed again."""
         if not self.answers.size:  # each comes once
             return self._violates_again(violations, np.arange(len(violations)))
         keys = keys_of(violations.choices, violations.lengths)
@@ -350,7 +350,7 @@ class Engine:
         for row in range(cases.count):
             watch.mark(WHOLE_CHUNK if before is None else before + row)
             try:
-                outcome = outcomes[row] = self.alone.run(cases.alone(row))
+                outcome = outcomes[row] = self.interpreter.run(cases.isolate_case(row))
             except CallsSpent:
                 is_spent = True
                 break
@@ -388,7 +388,7 @@ class Engine:
         for row in sorted(hard - resolved.keys()):
             if row >= end:
                 break
-            resolved[row] = self.alone.run(cases.alone(row))
+            resolved[row] = self.interpreter.run(cases.isolate_case(row))
             if resolved[row].verdict is Verdict.CRASHED:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:

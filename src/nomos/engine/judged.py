@@ -1,6 +1,6 @@
 """What became of a chunk of cases, as data that workers can send.
 
-The verdicts of columns, of cases run alone and of chunks that follow are put together.
+The verdicts of columns, of cases run in isolation and of chunks that follow are put together.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
+from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.vectorized.chunk import Chunk, Fate, pad_choices
 from nomos.engine.vectorized.columns import Columns
 
@@ -23,7 +23,7 @@ class Violations:
     """The violated cases of a chunk, in their order.
 
     A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
-    a bit for each `ensures` that does not hold. `gaps` say by how much the first of
+    a bit for each `ensures` that does not hold. `margins` say by how much the first of
     them is missed, NaN where that is no number. `came_back` marks the cases that were
     violated again in a batch of violated cases alone. `records` holds the records of
     each case where a search has made them: (cases, inputs, columns).
@@ -33,7 +33,7 @@ class Violations:
     choices: Array
     lengths: Array
     failed: Array
-    gaps: Array
+    margins: Array
     came_back: Array
     records: Array | None = None
 
@@ -46,14 +46,14 @@ class Violations:
         rows: Sequence[int],
         choices: Sequence[tuple[int, ...]],
         failed: Sequence[int],
-        gaps: Sequence[float],
+        margins: Sequence[float],
     ) -> Violations:
         """Return the violations of these rows, each with its choices."""
         return cls(
             np.array(rows, dtype=np.int64),
             *pad_choices(choices),
             np.array(failed, dtype=np.int64),
-            np.array(gaps, dtype=np.float64),
+            np.array(margins, dtype=np.float64),
             np.ones(len(rows), dtype=bool),
         )
 
@@ -131,7 +131,7 @@ class Judged:
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[CrashedCase, ...] = ()
     asked_again: int = 0
-    moved: int = 0
+    nondeterministic: int = 0
     seconds: float = 0.0
     signals: Array | None = None
     reached: int = -1  # all
@@ -195,7 +195,7 @@ def no_verdicts(count: int) -> Judged:
 
 
 def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
-    """Put together what the chunk and the runs alone came to."""
+    """Put together what the chunk and the runs in isolation came to."""
     chunk = columns.chunk
     judged = no_verdicts(end)
     judged.reached = columns.reached
@@ -211,7 +211,7 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
             rows[violated],
             *chunk.choices_of(violated),
             columns.failed[violated],
-            columns.gaps[violated],
+            columns.margins[violated],
             np.ones(len(violated), dtype=bool),
         )
     for gone, fates, reasons in chunk.left:
@@ -239,7 +239,7 @@ def trim_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int)
 def add_resolved(
     judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
 ) -> None:
-    """Take in the outcomes of cases that were run alone."""
+    """Take in the outcomes of cases that were run in isolation."""
     reasons = list(reasons)
     crashes, violated = [], []
     for row, outcome in sorted(resolved.items()):
@@ -265,7 +265,7 @@ def add_resolved(
             violated,
             [outcome.choices for outcome in outcomes],
             [outcome.failed for outcome in outcomes],
-            [outcome.gap for outcome in outcomes],
+            [outcome.margin for outcome in outcomes],
         )
         judged.violations = join_violations([judged.violations, found])
 

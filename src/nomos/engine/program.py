@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Number
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from nomos.device import is_tensor
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import Domain, has_models, may_ask, members
 from nomos.domain.fields import Draws, generator
@@ -26,9 +23,10 @@ from nomos.domain.records import (
     set_feature,
     to_column,
 )
-from nomos.domain.schema import MISSING, Schema
+from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
+from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
@@ -204,6 +202,7 @@ class Program:
             "randInt": lambda low, high: current().draws.integer(low, high),
             "randReal": lambda low, high: current().draws.real(low, high),
             **BUILT_INS,
+            "sum": sum,  # in the block it is Python's own
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
@@ -228,8 +227,7 @@ class Program:
                 continue
             one, other = self.label_at(first), self.label_at(place)
             # Unlike in a spec, NaN is the same as NaN.
-            same = equal(one, other) or (_is_nan(one) and _is_nan(other))
-            if not same:
+            if not (same(one, other) or (is_nan(one) and is_nan(other))):
                 raise DomainError(
                     f"{type(self.domain).__name__}.inputs() gives one object at {first}"
                     f" and at {place}, with different labels: {item!r}"
@@ -282,110 +280,3 @@ def isolate_item(item: Any) -> Any:
     if is_value(item):
         return item
     return frozen(item) if isinstance(item, np.ndarray) else copy.deepcopy(item)
-
-
-def concatenate(first: Any, second: Any) -> str:
-    """Join two strings."""
-    if not isinstance(first, str) or not isinstance(second, str):
-        raise TypeError("strConcat takes strings")
-    return first + second
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Compare as the language does: a string with a number is a mistake, not false."""
-    text, other = (left, right) if isinstance(left, str) else (right, left)
-    numbers = isinstance(other, np.ndarray) and other.dtype.kind in "biuf"
-    if isinstance(text, str) and isinstance(other, Number) and not _is_nan(other):
-        raise TypeError(f"no string is compared with a number: {text!r} and {other!r}")
-    if isinstance(text, str) and numbers:
-        raise TypeError(f"no string is compared with numbers: {text!r} and {other!r}")
-    return same(left, right)
-
-
-def same(left: Any, right: Any) -> bool:
-    """Compare by value; arrays element by element, and NaN equals nothing."""
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return np.array_equal(left, right)
-    return bool(left == right)
-
-
-def differ(left: Any, right: Any) -> bool:
-    """Tell whether values differ; a comparison with NaN does not hold."""
-    if equal(left, right):
-        return False
-    return not (_is_nan(left) or _is_nan(right))
-
-
-def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
-    """Tell whether numbers are close; of arrays, all their elements."""
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        pairs = np.broadcast(left, right)
-        return all(math.isclose(a, b, rel_tol=rel, abs_tol=abs) for a, b in pairs)
-    return math.isclose(left, right, rel_tol=rel, abs_tol=abs)
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a feature has no value: NaN, null, or a text that stands for a gap."""
-    if isinstance(value, str):
-        return value in MISSING
-    return value is None or _is_nan(value)
-
-
-def item_at(items: Any, index: Any) -> Any:
-    """Return an item of a list; none is counted from its end."""
-    if index < 0:
-        raise IndexError(f"there is no item {index}")
-    return plain(items[index])
-
-
-def count_true(truths: Iterable[Any]) -> int:
-    """Return how many of them hold."""
-    return sum(1 for truth in truths if truth)
-
-
-def add_up(values: Iterable[Any]) -> Any:
-    """Add values up from the first to the last; `sum` may round in other ways."""
-    result: Any = 0
-    for value in values:
-        result = result + value
-    return result
-
-
-def _is_nan(value: Any) -> bool:
-    single = is_tensor(value) or isinstance(value, np.ndarray)
-    if single and not value.shape:
-        value = value.item()
-    return isinstance(value, float | np.floating) and bool(value != value)
-
-
-def propagate_nan(choose: Function) -> Function:
-    """Return `min` or `max` for which NaN among the values is the result.
-
-    Python's own keep or drop it by the order of the arguments.
-    """
-
-    def choose_value(*values: Any, **how: Any) -> Any:
-        among = values if len(values) != 1 else tuple(values[0])
-        chosen = choose(*(values if among is values else (among,)), **how)
-        found = () if how.get("key") else filter(_is_nan, among)
-        return next(iter(found), chosen)
-
-    return choose_value
-
-
-def round_number(number: Any, ndigits: int | None = None) -> Any:
-    """Round as Python does; NaN stays NaN, where Python raises."""
-    return math.nan if _is_nan(number) else round(number, ndigits)
-
-
-# The functions of the language that need nothing but their arguments.
-BUILT_INS: dict[str, Function] = {
-    "strConcat": concatenate,
-    "isclose": isclose,
-    "missing": is_missing,
-    "abs": abs,
-    "len": len,
-    "max": propagate_nan(max),
-    "min": propagate_nan(min),
-    "round": round_number,
-}

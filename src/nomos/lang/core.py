@@ -104,9 +104,9 @@ class Negate(Node):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Node):
-    """`a + b` and the like; `/` is real division."""
+    """`a + b` and the like; `/` is real division. Of vectors, for each element."""
 
-    operator: Literal["+", "-", "*", "/", "%"]
+    operator: Literal["+", "-", "*", "/", "%", "**"]
     left: Expr
     right: Expr
 
@@ -118,6 +118,14 @@ class Compare(Node):
     operator: Literal["==", "!=", "<", "<=", ">", ">="]
     left: Expr
     right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Contains(Node):
+    """`e in items`: whether an item of a list or a set equals a value."""
+
+    item: Expr
+    items: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +156,21 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """`forall i < j in xs: e` and the like, over the indices below `size`.
+    """`forall i < j in xs if c: e` and the like, over the indices of a list.
 
-    There are one or two indices; of two, the first is the smaller. The cases are
-    tried in order, and no further than what decides.
+    The list is `over`, or one of inputs: then `over` is None, and `size` known. Of
+    several indices that are ordered, each is smaller than the next. They are tried in
+    order, and no further than what decides; those for which the condition does not hold
+    are left out.
     """
 
-    word: Literal["forall", "exists", "count", "sum"]
+    word: Literal["forall", "exists", "count", "sum", "min", "max", "mean"]
     indices: tuple[str, ...]
+    over: Expr | None
     size: int
+    condition: Expr | None
     body: Expr
+    is_ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +195,7 @@ Expr = (
     | Negate
     | Arithmetic
     | Compare
+    | Contains
     | Logic
     | Conditional
     | Index

@@ -82,7 +82,11 @@ BUILT_IN = {
         Function("len", 1, 1, Type.INT),
         Function("isclose", 2, 4, Type.BOOL),
         Function("missing", 1, 1, Type.BOOL),
+        Function("norm", 1, 2, Type.REAL),
+        *(Function(name, 1, 1) for name in ("sqrt", "exp", "log", "sum", "mean")),
     )
 }
+# Built in, but everybody's words: a spec or a domain may use them for something else.
+SHARED_WORDS = frozenset({"norm", "sqrt", "exp", "log", "sum", "mean", "missing"})
 # What a domain may bring its own version of without a word.
-OVERRIDABLE = frozenset({"getFeat", "setFeat", "label", "randInt", "strConcat"})
+OVERRIDABLE = SHARED_WORDS | {"getFeat", "setFeat", "label", "randInt", "strConcat"}

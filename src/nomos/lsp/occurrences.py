@@ -135,8 +135,7 @@ def _in_expression(
                 _find_in_call(finder, node)
             case syntax.Feature(feature=feature) | syntax.Update(feature=feature):
                 finder.add_occurrence(feature.name, feature.span, Role.FEATURE)
-            case syntax.Quantifier(indices=indices, over=over):
-                _add_value(finder, over, known)
+            case syntax.Quantifier(indices=indices):
                 start = node.span.start
                 known = {**known, **{i.name: (Role.INDEX, start) for i in indices}}
                 for i in indices:

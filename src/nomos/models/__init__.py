@@ -17,5 +17,6 @@ them asked for class names of its own before.
 
 from nomos.models.adapter import NoScores
 from nomos.models.load import Model, load_model, trusting
+from nomos.models.serving.endpoints import JsonEndpoint
 
-__all__ = ["Model", "NoScores", "load_model", "trusting"]
+__all__ = ["JsonEndpoint", "Model", "NoScores", "load_model", "trusting"]

@@ -43,6 +43,7 @@ _BUILT_IN = (
     "torch:SAVED",
     "pickled:KIND",
     "onnx:KIND",
+    "serving.endpoints:KIND",
 )
 
 
@@ -56,6 +57,7 @@ class ModelKind:
         extra: The extra of Nomos that installs its library; "" where it needs none.
         package: The distribution of that library, where it is not called as the extra.
         needs: What it needs, for the docs, where that is not the extra alone.
+        scheme: What its name begins with, where it is no file: `load` then gets the name.
         endings: Endings of files that promise this kind; of a folder, what is inside.
         is_mine: Whether a file or folder is of this kind, by its content.
         load: Loads a file or folder; `trust` lets it run what is inside.
@@ -79,6 +81,7 @@ class ModelKind:
     extra: str = ""
     package: str = ""
     needs: str = ""
+    scheme: str = ""
     endings: tuple[str, ...] = ()
     takes_precision: bool = False
     flavour: tuple[str, str, str] | None = None
@@ -98,7 +101,8 @@ def all_kinds() -> tuple[ModelKind, ...]:
     found = [_load_registered(point) for point in entry_points(group=GROUP)]
     for row in _BUILT_IN:
         module, _, name = row.partition(":")
-        found.append(getattr(import_module(f"nomos.models.formats.{module}"), name))
+        module = module if "." in module else f"formats.{module}"
+        found.append(getattr(import_module(f"nomos.models.{module}"), name))
     return tuple(found)
 
 

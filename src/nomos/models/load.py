@@ -70,8 +70,9 @@ def load_model(
 
     Args:
         source: A file or folder, `weights.pt@module:factory`, the URL of a served model
-            (`http://HOST/v2/models/NAME`), `module:function`, a function, or an object
-            with `predict`; also a module of torch, which is set to evaluation.
+            (`http://HOST/v2/models/NAME`), a language model (`openai:NAME@URL`),
+            `module:function`, a function, or an object with `predict`; also a module of
+            torch, which is set to evaluation.
         trust: Load files that can run code, such as pickles. Without it, nothing is
             executed from a model's file, and such files are refused.
         device: Where networks run: cpu, cuda, cuda:N, mps or auto. Without it, where
@@ -104,6 +105,9 @@ def load_model(
 
         return ServedModel.at(text)
     trust = trust or _trusted.get()
+    for kind in all_kinds():
+        if kind.scheme and text.startswith(kind.scheme):
+            return kind.load(text, trust=trust)
     if os.path.exists(path):  # noqa: PTH110 - it never raises, as Path does
         return load_file(path, trust=trust)
     file, at, factory = text.rpartition("@")

@@ -72,10 +72,11 @@ def recognise(path: Path) -> ModelKind:
     known = ", ".join(
         f"{kind.name} ({', '.join(kind.endings)})" if kind.endings else kind.name
         for kind in kinds
+        if not kind.scheme
     )
     raise ModelError(
         f"{'the folder ' * file.is_folder}{path} is no model that can be loaded; known "
-        f"are: {known}, http://HOST/v2/models/NAME or module:function"
+        f"are: {known}, http://HOST/v2/models/NAME, openai:NAME or module:function"
     )
 
 

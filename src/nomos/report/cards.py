@@ -123,7 +123,7 @@ def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None
         inputs=small.inputs,
         outputs=small.outputs,
         failed=small.failed,
-        gap=small.gap,
+        margin=small.margin,
     )
     return card_of(result, made, draw=draw, smaller=True)
 
@@ -187,7 +187,7 @@ def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
     drawn = {n: k for n, k in kinds.items() if isinstance(k, Image | Sound | Scene)}
     outputs = {n: _value_in_words(v) for n, v in bug.outputs.items() if n not in drawn}
     written = Written(
-        [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.gap
+        [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.margin
     )
     used = names_in_block(spec)
     shown_tables, others = card_tables(

@@ -77,7 +77,7 @@ def _group_view(
     elif by_answer:
         where = "no rule over features alone"
     ids: dict[str, list[str]] = {}
-    for words in ("smallest", "most_real", "worst"):
+    for words in ("smallest", "nearest", "worst"):
         ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))
     most = max(
         (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0

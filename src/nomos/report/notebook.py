@@ -62,7 +62,7 @@ class ShownResult(Result):
         """Return a pandas frame with a row for each bug and its values in columns."""
         import pandas as pd
 
-        own = ("id", "case", "failed", "seen", "confirmed", "gap")
+        own = ("id", "case", "failed", "seen", "confirmed", "margin")
         return pd.DataFrame(
             {name: getattr(bug, name) for name in own}
             | dict(_flat_values({**bug.inputs, **bug.outputs}))

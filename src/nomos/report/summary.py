@@ -48,7 +48,7 @@ def by_clearness(result: Result) -> list[Bug]:
 
     def clearness_of(bug: Bug) -> tuple[int, int, float]:
         rank = first.get(bug.id, len(first))
-        return rank, card_of(result, bug).changes, -(bug.gap or 0.0)
+        return rank, card_of(result, bug).changes, -(bug.margin or 0.0)
 
     return sorted(weighed, key=clearness_of)
 
@@ -117,7 +117,7 @@ def summary_parts(
 def remark_lines(
     one: PropertyView, prefix: str = "", *, problems_only: bool = False
 ) -> list[str]:
-    """Return problems, each `ensures`, gaps and chances as lines."""
+    """Return problems, each `ensures`, margins and chances as lines."""
     said = []
     problems_only = problems_only and one.verdict not in ("holds", "none-found")
     for remark in one.remarks:

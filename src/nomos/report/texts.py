@@ -150,7 +150,7 @@ class Written:
     """How the numbers of one bug are written.
 
     Any two numbers compare as they do in full, and as they do with the numbers in the
-    condition. Where the condition is missed by a gap, the rounding of all `outputs`
+    condition. Where the condition is missed by a margin, the rounding of all `outputs`
     together is less than half of it.
     """
 
@@ -159,7 +159,7 @@ class Written:
         values: Iterable[Any],
         outputs: Iterable[Any] = (),
         condition: str = "",
-        gap: float | None = None,
+        margin: float | None = None,
         *,
         fewest: int = 6,
     ) -> None:
@@ -175,7 +175,7 @@ class Written:
         fixed += [float(literal) for literal in _LITERAL.findall(condition)]
         floats = [value for value in found if isinstance(value, float)]
         self._related = [value for value in floats if value in related]
-        self._gap = 0.0 if gap is None else gap
+        self._margin = 0.0 if margin is None else margin
         self._write_floats(floats, fixed)
 
     def _write_floats(self, floats: list[float], fixed: list[Number]) -> None:
@@ -193,7 +193,7 @@ class Written:
                 for value in (low, high)
             }
             error = sum(abs(float(self._texts[v]) - v) for v in self._related)
-            if 0 < self._gap <= 2 * error:
+            if 0 < self._margin <= 2 * error:
                 crowded |= set(self._related)
             crowded = {v for v in crowded if digits.get(v, _MOST) < _MOST}
             for value in crowded:

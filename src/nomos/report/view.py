@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, cost_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
-from nomos.results.gaps import against_chance, gaps_together, histogram
 from nomos.results.gate import by_subject
+from nomos.results.margins import against_chance, histogram, join_margins
 from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import spread
 from nomos.results.verdict import (
@@ -26,13 +26,13 @@ from nomos.results.verdict import (
 from nomos.runner.project.naming import short_names
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
-_WORST_FIRST = ("violated", "failed", "open", "none-found", "holds")
+_WORST_FIRST = ("violated", "failed", "undecided", "none-found", "holds")
 MEANINGS: dict[Verdict, str] = {
     "violated": "there are cases that break the property",
     "none-found": "the cases that were drawn show no violation; others may",
     "holds": "every case there is was tried, and none breaks the property",
     "failed": "there is no verdict",
-    "open": "neither a proof nor a case that breaks the property was found",
+    "undecided": "neither a proof nor a case that breaks the property was found",
 }
 _SCOPES = {
     "inputs": "; the cases are those of the inputs that were given",
@@ -72,7 +72,7 @@ class ChanceView:
     """Violations beside those of a control, in which only chance can differ."""
 
     control: str
-    rows: tuple[tuple[str, str, str, str], ...]  # gap, violations, by chance, p
+    rows: tuple[tuple[str, str, str, str], ...]  # margin, violations, by chance, p
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class FoundBug:
     @property
     def miss(self) -> float:
         """By how much it misses what is ensured, without a sign; to sort by."""
-        return abs(self.bug.gap or 0.0)
+        return abs(self.bug.margin or 0.0)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -96,8 +96,10 @@ class FoundBug:
             "found by a proof" if self.bug.is_of_a_proof else f"case {self.bug.case:,}"
         ]
         said += [f"met {self.seen:,} times"] if self.seen > 1 else []
-        if self.bug.gap:
-            said.append(f"misses by {Written([self.bug.gap]).text_of(self.bug.gap)}")
+        if self.bug.margin:
+            said.append(
+                f"misses by {Written([self.bug.margin]).text_of(self.bug.margin)}"
+            )
         if self.bug.confirmed == "batch":
             said.append("failed again in a batch of other cases, not in isolation")
         return tuple(said)
@@ -192,7 +194,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks_on(results)),
         ensures=tuple(_ensures_views(results)),
-        bars=tuple(_gap_bars(results)),
+        bars=tuple(_margin_bars(results)),
         chance=_chance_view(results),
         next_bug=next_bug_words(first) if len(results) == 1 else "",
         groups=group_views(results),
@@ -200,7 +202,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
 
 
 def model_names(told: Sequence[PropertyView]) -> list[str]:
-    """Return models: as much of the end of each path as tells them apart."""
+    """Return models: as much of the end of each path as makes them differ."""
     names = short_names([one.first.subject.model for one in told])
     return [name or "-" for name in names]
 
@@ -219,8 +221,8 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
         return rate_text(results)
     counts = [result.counts for result in results]
     said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
-    unstable = sum(c.unstable for c in counts)
-    return said + (f", {unstable:,} did not fail again" if unstable else ", no verdict")
+    flaky = sum(c.flaky for c in counts)
+    return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:
@@ -283,9 +285,12 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     if result.proof is not None:
         if near := nearest_text(result.proof):
             yield Remark(f"the case of the proof: {near}")
-        is_open, place = result.verdict == "open", result.proof.reason.partition("\n")
+        is_open, place = (
+            result.verdict == "undecided",
+            result.proof.reason.partition("\n"),
+        )
         if is_open or place[2]:
-            said = MEANINGS["open"] if is_open else "the proof ends here"
+            said = MEANINGS["undecided"] if is_open else "the proof ends here"
             yield Remark(said, place[2], is_problem=is_open)
     if result.reason in ("interrupted", "terminated"):
         yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
@@ -301,16 +306,16 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
         rate = tried_text(results, violations)
         if first.verdict == "failed":
             rate = f"{sum(violations)} of {judged}"
-        if all(e.is_idle for e in same):
+        if all(e.is_vacuous for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
         yield EnsuresView(one.text, one.line, bugs, rate)
 
 
-def _gap_bars(results: Sequence[Result]) -> Iterable[BarView]:
+def _margin_bars(results: Sequence[Result]) -> Iterable[BarView]:
     """Return by how much violations miss; nothing where all are alike."""
-    gaps = gaps_together(results)
-    bars = histogram(gaps) if gaps is not None and len(gaps) > 1 else []
+    margins = join_margins(results)
+    bars = histogram(margins) if margins is not None and len(margins) > 1 else []
     most = max((bar.count for bar in bars), default=1)
     written = Written([end for bar in bars for end in (bar.low, bar.high)], fewest=3)
     for bar in bars:
@@ -326,7 +331,7 @@ def _chance_view(results: Sequence[Result]) -> ChanceView | None:
         return None
     rows = tuple(
         (
-            "any gap" if row.gap is None else f"gap of {row.gap} or more",
+            "any margin" if row.margin is None else f"margin of {row.margin} or more",
             f"{row.violations} of {row.tests}",
             f"{row.control_violations} of {row.control_tests}",
             f"{row.chance:.2g}",

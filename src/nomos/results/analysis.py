@@ -1,4 +1,4 @@
-"""What is said of a campaign's bugs together: groups, rules, and bugs made smaller."""
+"""What is said of a campaign's bugs together: groups, rules, and shrunk bugs."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class BugGroup:
     failed: str  # the text of the first `ensures` that does not hold
     outputs: Mapping[str, Any]
     bugs: int
-    smallest: str  # ids: the fewest changes, the most typical input, the largest gap
-    most_real: str
+    smallest: str  # ids: the fewest changes, the most typical input, the largest margin
+    nearest: str
     worst: str
     region: Rule | None = None
     by_answer: Rule | None = None
@@ -116,7 +116,7 @@ class Flakiness:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Groups of the bugs that were run alone, and what it took to find them.
+    """Groups of the bugs that were run in isolation, and what it took to find them.
 
     `sampled` cases were used to find and to try rules; `tried` cases were run to make
     bugs smaller. Neither is part of the campaign's counts. Without a violation, the
@@ -145,7 +145,7 @@ class ShrunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """A smaller case that breaks the property too: it was run alone.
+    """A smaller case that breaks the property too: it was run in isolation.
 
     `draws` are the choices behind those of the inputs.
     """
@@ -153,7 +153,7 @@ class Shrunk:
     records: tuple[ShrunkRecord, ...]
     draws: tuple[int, ...]
     failed: str
-    gap: float | None
+    margin: float | None
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     tried: int  # cases that were run to find it

@@ -21,10 +21,10 @@ class BugList(Sequence[Bug]):
         self._count = count
         self._make = make
         self._made: dict[int, Bug] = {}
-        self.alone = alone  # where those stand that were run alone, and have values
+        self.alone = alone  # where those stand that were re-run, and have values
 
     def map_bugs(self, change: Callable[[Bug], Bug]) -> BugList:
-        """Return the bugs with those changed that were run alone."""
+        """Return the bugs with those changed that were run in isolation."""
         some = set(self.alone)
         return BugList(
             self._count,
@@ -62,6 +62,6 @@ class BugList(Sequence[Bug]):
 
 
 def with_values(bugs: Sequence[Bug]) -> tuple[Bug, ...]:
-    """Return the bugs whose values are known: those that were run alone."""
+    """Return the bugs whose values are known: those that were run in isolation."""
     some = [bugs[at] for at in bugs.alone] if isinstance(bugs, BugList) else bugs
     return tuple(bug for bug in some if bug.inputs or bug.outputs)

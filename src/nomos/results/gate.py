@@ -14,16 +14,16 @@ from nomos.errors import NomosError
 from nomos.results.reading import parse_json
 from nomos.results.result import Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
-from nomos.results.verdict import is_unstable
+from nomos.results.verdict import is_flaky
 
 CONFIDENCE = 0.95  # one-sided, of what a sample says of `max_rate`
 DEFAULT_MIN_CASES = 100  # without a violation the rate is then under 3 % (95 %)
 FEWEST_CASES = 10  # of a sample that is green by default, however small the budget
-FAIL_ON = ("any", "new", "open")
+FAIL_ON = ("any", "new", "undecided")
 KINDS: dict[str, Kind] = {
     "fail_on": TEXT,
     "max_rate": SHARE,
-    "accept_unstable": SHARE,
+    "accept_flaky": SHARE,
     "min_cases": COUNT,
 }
 LEVEL = 0.01  # a rate is worse than the baseline's below this chance
@@ -34,11 +34,11 @@ class Gate:
     """What is asked of campaigns; one that is violated passes only if all of it lets it.
 
     Attributes:
-        fail_on: `any` violation, `new` bugs only, `open` proofs too, or violations of the
+        fail_on: `any` violation, `new` bugs only, `undecided` proofs too, or violations of the
             `ensures` that it names, as NAME or PROPERTY.NAME.
         max_rate: The greatest share of violated cases.
         baseline: Earlier results, than which the rates may not be worse.
-        accept_unstable: The share of cases that may not come back when they are run again.
+        accept_flaky: The share of cases that may not fail again when they are run again.
         min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
             or the budget where that is less, but never fewer than `FEWEST_CASES`.
     """
@@ -46,7 +46,7 @@ class Gate:
     fail_on: str = "any"
     max_rate: float | None = None
     baseline: tuple[Result, ...] | None = None
-    accept_unstable: float = 0.0
+    accept_flaky: float = 0.0
     min_cases: int | None = None
 
     def __post_init__(self) -> None:
@@ -161,7 +161,7 @@ def missing(
 ) -> list[str]:
     """Return the specs of the baseline that were asked for and are not there to be run.
 
-    `asked` are files, folders and globs. Whether such a property is worse is open.
+    `asked` are files, folders and globs. Whether such a property is worse is undecided.
     """
     run = {result.subject.spec for result in results}
     places = [str(Path(place).resolve()) for place in asked]
@@ -189,18 +189,20 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
-    if any(is_unstable(result.counts, gate.accept_unstable) for result in results):
-        return Ruling(results, 3, "violations did not come back: the rate is not known")
+    if any(is_flaky(result.counts, gate.accept_flaky) for result in results):
+        return Ruling(
+            results, 3, "violations did not fail again: the rate is not known"
+        )
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
         return Ruling(
-            results, 3, "recorded bugs came back that the sample does not show"
+            results, 3, "recorded bugs failed again that the sample does not show"
         )
     told = list(_compare_rates(results, gate))
     if status and gate.fail_on == "new":
         told.append((1, "there are new bugs"))
-    if gate.fail_on == "open" and any(_is_open(result) for result in results):
-        told.append((1, "a proof is open"))
+    if gate.fail_on == "undecided" and any(_is_undecided(result) for result in results):
+        told.append((1, "a proof is undecided"))
     status = max(status for status, _ in told)
     return Ruling(results, status, "; ".join(said for _, said in told))
 
@@ -211,14 +213,14 @@ def _plain_status(result: Result, gate: Gate) -> int:
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
     if result.verdict != "violated":
-        return int(gate.fail_on == "open" and _is_open(result))
+        return int(gate.fail_on == "undecided" and _is_undecided(result))
     if gate.names_ensures:
         is_red = _breaks_named(result, gate.fail_on)
     else:
         is_red = gate.fail_on != "new" or result.has_new_bugs
     if is_red:
         return 1
-    return 3 if is_unstable(counts, gate.accept_unstable) else 0
+    return 3 if is_flaky(counts, gate.accept_flaky) else 0
 
 
 def is_named(result: Result, name: str, asked: str) -> bool:
@@ -240,13 +242,13 @@ def _breaks_named(result: Result, asked: str) -> bool:
     return not broken or any(is_named(result, name, asked) for name in broken)
 
 
-def _is_open(result: Result) -> bool:
-    return result.proof is not None and result.proof.verdict == "open"
+def _is_undecided(result: Result) -> bool:
+    return result.proof is not None and result.proof.verdict == "undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """How many of some cases are violated; what did not come back counts as violated."""
+    """How many of some cases are violated; what did not fail again counts as violated."""
 
     violated: int
     cases: int
@@ -273,10 +275,10 @@ def _rate(results: Sequence[Result], gate: Gate) -> _Rate | None:
         results = [first]
     elif any(r.rate is None or r.reason == "a bug was found" for r in results):
         return None
-    unstable = sum(result.counts.unstable for result in results)
+    flaky = sum(result.counts.flaky for result in results)
     violated = sum(_violations(result, gate) for result in results)
-    cases = unstable + sum(result.counts.judged for result in results)
-    return _Rate(violated + unstable, cases, first.is_complete) if cases else None
+    cases = flaky + sum(result.counts.judged for result in results)
+    return _Rate(violated + flaky, cases, first.is_complete) if cases else None
 
 
 def _compare_rates(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int, str]]:
@@ -329,7 +331,7 @@ def _against_baseline(
         return 3, "the baseline has other settings or models"
     if changed := _other_changes(results[0], old[0]):
         return 3, f"{changed} changed since the baseline, which must be written anew"
-    if any(_plain_status(r, Gate()) == 3 or is_unstable(r.counts) for r in old):
+    if any(_plain_status(r, Gate()) == 3 or is_flaky(r.counts) for r in old):
         return 3, "the baseline itself was not judged"
     rate, before = _rate(results, gate), _rate(old, gate)
     if rate is None or before is None:

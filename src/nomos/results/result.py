@@ -11,15 +11,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
+from nomos.results.contradictions import find_contradictions
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
-Verdict = Literal["violated", "none-found", "holds", "failed", "open"]
+Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
-Settled = Literal["holds", "violated", "open"]
+Decision = Literal["holds", "violated", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Subject:
 class Counts:
     """The counts of a campaign, by the names that every result has.
 
-    Of the unique bugs, `confirmed` came back when run alone and `repeated` in a batch
-    of other cases. `run_alone` is how many different violations were run alone.
+    Of the unique bugs, `confirmed` failed again when run in isolation and `repeated` in a batch
+    of other cases. `isolated_reruns` is how many different violations were run in isolation.
     """
 
     tests: int = 0
@@ -66,12 +67,13 @@ class Counts:
     bug_inputs: int = 0
     confirmed: int = 0
     repeated: int = 0
-    run_alone: int = 0
+    isolated_reruns: int = 0
     discarded: int = 0
     crashed: int = 0
-    unstable: int = 0
+    flaky: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
-    moved: int = 0  # remembered answers that were different when asked for again
+    # Remembered answers that were different when asked for again
+    nondeterministic: int = 0
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
@@ -111,9 +113,9 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A violation that came back when it was run again, once for all its duplicates.
+    """A violation that failed again when it was run again, once for all its duplicates.
 
-    `confirmed` says how it was run again. Only a bug that was run alone has its values:
+    `confirmed` says how it was run again. Only a bug that was run in isolation has its values:
     `inputs` (inputs and vars) and `outputs` are described as plain data. Where a search
     has made the inputs, the bug holds its `records`, one for each, and how far they are
     from the data; in the choices, a mark stands for each of them.
@@ -124,9 +126,9 @@ class Bug:
     choices: tuple[int, ...]
     failed: str  # the text of the first `ensures` that does not hold
     failures: tuple[int, ...] = ()  # the numbers of all that do not hold
-    gap: float | None = None  # by how much the first one is missed
+    margin: float | None = None  # by how much the first one is missed
     seen: int = 1
-    confirmed: Literal["alone", "batch"] = "alone"
+    confirmed: Literal["isolated", "batch"] = "isolated"
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
@@ -155,7 +157,7 @@ class Certificate:
     """What was proved around one input; without a case, nothing."""
 
     row: int
-    verdict: Settled
+    verdict: Decision
     cases: int | None
 
 
@@ -171,16 +173,16 @@ class Proof:
         text: The part of the schema, or the distances around the inputs.
         violating: The least and the greatest number of cases that break the property.
         settled: How many cases are known to break it, or not to.
-        witness: A case that breaks it, run alone on the real model.
+        witness: A case that breaks it, run in isolation on the real model.
         reason: Why it is open.
     """
 
-    verdict: Settled
+    verdict: Decision
     scope: Scope = "schema"
     text: str = ""
     cases: int | None = None
     violating: tuple[int, int] | None = None
-    settled: int | None = None
+    decided: int | None = None
     witness: Bug | None = None
     nearest: Mapping[str, Nearest] = field(default_factory=dict)  # of its inputs
     reason: str = ""
@@ -222,7 +224,7 @@ class EnsuresCounts(Ensures):
     violations: int
     unique_bugs: int
     rate: Interval | None = None
-    is_idle: bool = False
+    is_vacuous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that broke the property again, alone
+    still: int = 0  # that failed again in isolation, alone
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -271,16 +273,26 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
-    gaps: Mapping[float, int] | None = None  # by how much violations miss, counted
+    margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
     crashes: tuple[Crash, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     calls: CallCounts = field(default_factory=CallCounts, compare=False)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
+    finished: str = field(default="", compare=False)  # when, as a store knows
     control: Result | None = None  # a spec in which only chance can differ
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Let a result that contradicts itself be no verdict, whoever makes it."""
+        if found := find_contradictions(self):
+            object.__setattr__(self, "verdict", "failed")
+            said = f"the result contradicts itself: {', '.join(found)}"
+            if said not in self.problem:
+                problem = "; ".join(filter(None, (self.problem, said)))
+                object.__setattr__(self, "problem", problem)
 
     @property
     def name(self) -> str:
@@ -291,7 +303,9 @@ class Result:
     def is_exact(self) -> bool:
         """Whether every case was tried, and none was seen to change."""
         check = None if self.analysis is None else self.analysis.flakiness
-        is_flaky = self.counts.unstable or self.counts.moved or (check and check.flaky)
+        is_flaky = (
+            self.counts.flaky or self.counts.nondeterministic or (check and check.flaky)
+        )
         return self.is_complete and not is_flaky
 
     @property
@@ -334,7 +348,7 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    shown = {name: getattr(counts, name) for name in (*names, "crashed", "unstable")}
+    shown = {name: getattr(counts, name) for name in (*names, "crashed", "flaky")}
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -348,6 +362,7 @@ _NOT_IN_ALL = {
     "proof",
     "mode",
     "calls",
+    "finished",
 }
 
 
@@ -359,8 +374,8 @@ def to_data(result: Result) -> dict[str, Any]:
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
     data["control"] = None if result.control is None else to_data(result.control)
-    data["gaps"] = None if result.gaps is None else sorted(result.gaps.items())
-    del data["live"]
+    data["margins"] = None if result.margins is None else sorted(result.margins.items())
+    del data["live"], data["finished"]
     counts = data.pop("counts")
     return {**subject, "properties": texts, **counts, **data}
 

@@ -15,7 +15,9 @@ MOVING = (
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one simulator"
 )
-LOUD = 0.05  # share of violations that do not come back from which on it is the model's
+LOUD = (
+    0.05  # share of violations that do not fail again from which on it is the model's
+)
 
 
 def problem_of(
@@ -34,21 +36,21 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_count_words_of(hidden, 'recorded bug')} broke the property again when run"
-            " alone, though no case did in a batch: the model's answers depend on it"
+            f"{_count_words_of(hidden, 'recorded bug')} broke the property again in"
+            " isolation, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
         found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
-    if counts.moved > accepted * asked_again:
+    if counts.nondeterministic > accepted * asked_again:
         found.append(
-            f"the model was asked for some answers twice, and {counts.moved} of them"
+            f"the model was asked for some answers twice, and {counts.nondeterministic} of them"
             " were different: its answers cannot be relied on"
         )
-    if is_unstable(counts, accepted) and _is_loud(counts):
+    if is_flaky(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_count_words_of(counts.unstable, 'violation')} did not come back when run again:"
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again:"
             + (
-                f" {counts.rounded} of {counts.run_alone} run alone are none at float32"
+                f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
                 if counts.rounded
                 else MOVING
             )
@@ -59,10 +61,10 @@ def problem_of(
 
 
 def flaky_text(check: Flakiness, example: str) -> str:
-    """Say that cases came to something else when they were run again."""
+    """Say that cases had another outcome when they were re-run."""
     return (
-        f"{check.flaky} of {check.cases} cases are flaky: run again {_where(check)}, they"
-        f" came to something else ({example}):{MOVING}"
+        f"{check.flaky} of {check.cases} cases are flaky: re-run {_where(check)}, they"
+        f" had another outcome ({example}):{MOVING}"
     )
 
 
@@ -77,12 +79,12 @@ def flakiness_text(check: Flakiness) -> str:
         share = f"{check.flaky} of all {check.cases}"
     else:
         share = describe_rate(check.flaky, check.cases)
-    return f"flaky cases: {share} (run again {_where(check)})"
+    return f"flaky cases: {share} (re-run {_where(check)})"
 
 
-def is_unstable(counts: Counts, accepted: float = 0.0) -> bool:
-    """Tell whether more cases than the accepted share did not come back when run again."""
-    return counts.unstable > accepted * (counts.judged + counts.unstable)
+def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
+    """Tell whether more cases than the accepted share did not fail again."""
+    return counts.flaky > accepted * (counts.judged + counts.flaky)
 
 
 def _count_words_of(number: int, noun: str) -> str:
@@ -90,8 +92,8 @@ def _count_words_of(number: int, noun: str) -> str:
 
 
 def _is_loud(counts: Counts) -> bool:
-    """Tell whether so many violations did not come back that no clean verdict is left."""
-    share = counts.unstable / (counts.unstable + counts.violations)
+    """Tell whether so many violations did not fail again that no clean verdict is left."""
+    share = counts.flaky / (counts.flaky + counts.violations)
     return not counts.confirmed or share > LOUD
 
 
@@ -102,16 +104,16 @@ def verdict_of(
     recorded: int = 0,
     accepted: float = 0.0,
 ) -> Verdict:
-    """Return the verdict: a violation needs one bug that was seen when run alone.
+    """Return the verdict: a violation needs one bug that was seen when run in isolation.
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
-    that did not come back are `accepted`, none was found; that it holds is not said.
+    that did not fail again are `accepted`, none was found; that it holds is not said.
     """
     if counts.confirmed or recorded:
         return "violated"
-    if problem or is_unstable(counts, accepted) or counts.violations:
+    if problem or is_flaky(counts, accepted) or counts.violations:
         return "failed"
-    moved = counts.unstable or counts.moved
+    moved = counts.flaky or counts.nondeterministic
     return "holds" if is_complete and not moved else "none-found"
 
 
@@ -141,16 +143,16 @@ def proof_text(proof: Proof) -> str:
         counts = ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said))
         return f"{counts}, of {len(said)} rows ({where})"
     if not proof.cases or proof.violating is None:
-        if proof.verdict == "open":
+        if proof.verdict == "undecided":
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
     total = f"of {proof.cases} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
-    if proof.verdict == "open":
-        settled = 100 * (proof.settled or 0) / proof.cases
-        return f"not proved: {proof.reason}; {settled:.3g} % {total} settled"
+    if proof.verdict == "undecided":
+        decided = 100 * (proof.decided or 0) / proof.cases
+        return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
         return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
     return f"at least {low} and at most {high} {total}"
@@ -186,8 +188,8 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
 
 
 def confirmation_text(counts: Counts) -> str:
-    """Say how the bugs were confirmed, where not all of them were run alone."""
-    if not counts.run_alone or not (counts.repeated or counts.unstable):
+    """Say how the bugs were confirmed, where not all of them were run in isolation."""
+    if not counts.isolated_reruns or not (counts.repeated or counts.flaky):
         return ""
     said = []
     if counts.unique_bugs:
@@ -196,9 +198,9 @@ def confirmation_text(counts: Counts) -> str:
             " isolation"
             f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
         )
-    if counts.unstable:
+    if counts.flaky:
         less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
         said.append(
-            f"{_count_words_of(counts.unstable, 'violation')} did not fail again{less}"
+            f"{_count_words_of(counts.flaky, 'violation')} did not fail again{less}"
         )
     return "; ".join(said)

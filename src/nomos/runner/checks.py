@@ -66,7 +66,7 @@ class FlakinessChecks:
             found = self._check_fresh(meter, job, sample)
         else:
             found = ask(meter, job, phase, "check_cases", sample, False)
-        accepted = self.options.accept_unstable
+        accepted = self.options.accept_flaky
         return with_flakiness(
             result, sample, found, is_fresh=is_fresh, accepted=accepted
         )
@@ -85,8 +85,8 @@ class FlakinessChecks:
             meter, "flakiness check", "check_cases", fresh, sample, True
         )
         answer = tasks.wait_for(ticket)
-        if answer.died is not None:
-            reason = answer.died.reason
+        if answer.crash is not None:
+            reason = answer.crash.reason
             return FlakinessFound(error=f"run again in a fresh process: {reason}")
         if isinstance(answer.error, NomosError):
             return FlakinessFound(
@@ -102,8 +102,8 @@ class FlakinessChecks:
 
             forks = forking.can_fork
             launch = forking.fork_process if forks else processes.spawn_process
-            crew = processes.ProcessCrew(self.setting, self._limits, launch)
-            self._tasks = Tasks(crew, self._signals)
+            pool = processes.ProcessPool(self.setting, self._limits, launch)
+            self._tasks = Tasks(pool, self._signals)
         return self._tasks
 
     def _add_findings(self, found: FlakinessFound) -> FlakinessFound:
@@ -116,5 +116,5 @@ class FlakinessChecks:
     def close(self) -> None:
         """End the process."""
         if self._tasks is not None:
-            self._tasks.crew.close()
+            self._tasks.pool.close()
             self._tasks = None

@@ -17,7 +17,7 @@ from typing import Any
 
 from nomos.domain.meter import Meter, Phase
 from nomos.engine.judged import Judged
-from nomos.errors import NomosError, Stop
+from nomos.errors import DomainError, NomosError, Stop
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
@@ -27,12 +27,13 @@ from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.checks import FlakinessChecks
 from nomos.runner.events import Event, Finished, Handler, Started
-from nomos.runner.executors import crew_for
-from nomos.runner.executors.crew import Answer, Crew, Died, InlineCrew
+from nomos.runner.executors import make_pool
+from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About, Setting, Worker
 from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
+from nomos.runner.spending import Spending
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
@@ -77,27 +78,29 @@ class Driver:
         warn: Callable[[str], None] = lambda message: None,
         trust: bool = False,
         signals: Signals | None = None,
-        crew: Crew | None = None,
+        pool: WorkerPool | None = None,
     ) -> None:
         self.root = root
         self.options = options
         self.store = store
         self.handlers = handlers
         self.warn = warn
-        self.setting = Setting(root, options.mode, trust, options.placement)
+        self.spending = Spending(root, options, store)
+        terms = self.spending.terms
+        self.setting = Setting(root, options.mode, trust, options.placement, terms)
         self._inline = Worker(self.setting)
-        self._makes_crew = crew is None and not options.is_inline
+        self._makes_pool = pool is None and not options.is_inline
         self._deaths = count(1)
         self._signals = signals or Signals()
-        self._tasks = Tasks(crew or InlineCrew(self._inline), self._signals)
+        self._tasks = Tasks(pool or InlinePool(self._inline), self._signals)
         self._retried: set[tuple[str, str, str]] = set()
         self._checks = FlakinessChecks(self.setting, options, self._signals)
 
     def run(self, jobs: Sequence[Job], seeds: Sequence[int]) -> Run:
         """Run a campaign for each job and seed; Ctrl-C ends it in good order."""
         run = Run()
-        if self._makes_crew:
-            self._tasks.crew = crew_for(self.setting, self.options)
+        if self._makes_pool:
+            self._tasks.pool = make_pool(self.setting, self.options)
         self._checks.prepare(jobs)
         # What is there now stays; the collector need not look at it again and again.
         gc.freeze()
@@ -106,7 +109,7 @@ class Driver:
                 self._loop(run, jobs, seeds)
         finally:
             gc.unfreeze()
-            self._tasks.crew.close()
+            self._tasks.pool.close()
             self._checks.close()
         run.stopped = self._signals.received
         return run
@@ -142,7 +145,7 @@ class Driver:
         failed: set[int],
     ) -> None:
         """Hand out ranges until the workers have enough to do."""
-        size = self._tasks.crew.size
+        size = self._tasks.pool.size
         most = size * _AHEAD if size > 1 else 1
         while sum(len(one.ranges) for one in active) < most:
             if any(self._plan(one) for one in active):
@@ -174,7 +177,7 @@ class Driver:
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
             return False
-        asked = one.campaign.next_range(shares=self._tasks.crew.size > 1)
+        asked = one.campaign.next_range(shares=self._tasks.pool.size > 1)
         if asked is None:
             return False
         one.ranges.append(self._submit(one, asked))
@@ -190,7 +193,7 @@ class Driver:
     # Beginning a campaign.
 
     def _begin(self, number: int, job: Job, seed: int) -> _Active:
-        meter = Meter(self.options.calls)
+        meter = self.spending.open_meter()
         ask = partial(self._ask, meter, job, "set-up")
         about: About = ask("about", self.store is not None)
         plan = self.planning(self.options, about, seed, ask, self.warn)
@@ -202,6 +205,7 @@ class Driver:
             key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)
+            self.spending.rename_campaign(meter, one.recording.id)
             self._retried.add(key)
         self._tell(
             Started(
@@ -230,8 +234,8 @@ class Driver:
         """Let a worker do something now, and wait for it."""
         ticket = self._tasks.submit(meter, phase, method, job, *arguments)
         answer = self._tasks.wait_for(ticket)
-        if answer.died is not None:
-            raise NomosError(f"{job.path}: {answer.died.reason} while it was set up")
+        if answer.crash is not None:
+            raise DomainError(f"{job.path}: {answer.crash.reason} while it was set up")
         if answer.error is not None:
             raise answer.error
         return answer.value
@@ -261,8 +265,8 @@ class Driver:
                 return
             one.ranges.pop(0)
             answer = self._tasks.answers.pop(ticket)
-            if answer.died is not None:
-                one.ranges[:0] = self._divide_range(one, asked, answer.died)
+            if answer.crash is not None:
+                one.ranges[:0] = self._divide_range(one, asked, answer.crash)
             elif isinstance(answer.error, NomosError):
                 campaign.stop, campaign.problem = "the model failed", str(answer.error)
             elif answer.error is not None:
@@ -288,21 +292,21 @@ class Driver:
             one.recording.progress()
 
     def _divide_range(
-        self, one: _Active, asked: Range, died: Died
+        self, one: _Active, asked: Range, died: WorkerCrash
     ) -> list[tuple[Range, int]]:
         """Return what replaces a range whose worker died: smaller ranges, or a crash."""
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
             return [first, self._judge_crash(before, died), last]
-        if self._tasks.crew.can_tell_row and not asked.one_by_one:
+        if self._tasks.pool.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
             return [self._judge_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _judge_crash(self, part: Range, died: Died) -> tuple[Range, int]:
+    def _judge_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
         """Return one case of a range as judged: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])

@@ -29,7 +29,7 @@ class Started(Event):
 
 @dataclass(frozen=True, slots=True)
 class BugFound(Event):
-    """A bug, not seen before in this campaign; only those that are run alone are told."""
+    """A bug, not seen before in this campaign; only those that are run in isolation are told."""
 
     bug: Bug
 

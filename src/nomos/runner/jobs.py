@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
-from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.result import Bug, Ensures, Subject
@@ -44,6 +44,15 @@ class Failure:
         said = str(self.error)
         name = str(self.job.path)
         return said if said.startswith(name) else f"{name}: {said}"
+
+
+def failure_lines(failures: Iterable[Failure]) -> list[str]:
+    """Return a line for each cause, with the specs that it keeps from being run."""
+    by_cause: dict[str, list[str]] = {}
+    for failure in failures:
+        name = str(failure.job.path)
+        by_cause.setdefault(str(failure).removeprefix(name), []).append(name)
+    return [", ".join(names) + cause for cause, names in by_cause.items()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
-from nomos.domain.meter import CallsSpent, Lease, Meter, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, under_lease
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
@@ -31,7 +31,8 @@ class Reopened:
     def _meter_calls(self) -> Iterator[None]:
         """Count what is asked inside for its campaign; ends where that has no calls left."""
         granted = self._meter.grant(None, from_reserve=True)
-        lease = Lease(granted, "display")
+        grant = Grant(granted, "display", self._meter.campaign)
+        lease = Lease(grant, terms=self._worker.setting.terms)
         try:
             with under_lease(lease), suppress(CallsSpent):
                 yield

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nomos.accepted import (
     OPTIONS,
+    CacheMode,
     Inputs,
     Mode,
     Precision,
@@ -14,12 +15,13 @@ from nomos.accepted import (
     accept_fields,
 )
 from nomos.device import Placement
+from nomos.domain.meter import Terms
 from nomos.errors import NomosError
 
 _GENERATING = ("guided", "diverse")  # searches that generate their inputs
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
-RUN_ALONE = 100  # different violations that are run alone by default
+ISOLATED_RERUNS = 100  # different violations that are run in isolation by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Options:
     search: Search = "auto"
     inputs: Inputs | None = None  # None: the data, unless the search makes its own
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
-    confirm: int | str | None = None  # how many violations are run alone, or `all`
+    # How many violations are run in isolation, or `all`
+    confirm: int | str | None = None
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
@@ -54,11 +57,16 @@ class Options:
     cpus: float = 1.0  # that Ray reserves for each worker
     gpus: float = 0.0
     groups: bool = True  # whether bugs are put into groups, with rules
-    shrink: bool = True  # whether the bugs that stand for groups are made smaller
-    recheck: bool = True  # whether cases are looked at again where none is violated
+    shrink: bool = True  # whether the bugs that stand for groups are shrunk
+    recheck: bool = True  # whether cases are spot-checked where none is violated
     device: str = "cpu"
     dtype: Precision | None = None
-    accept_unstable: float = 0.0  # the share of cases that may not come back
+    accept_flaky: float = 0.0  # the share of cases that may not fail again
+
+    concurrency: int = 8  # calls in flight at once, of all workers together
+    rate: tuple[int, float] | None = None  # the most calls, and in how many seconds
+    cache: CacheMode = "read"  # what becomes of the answers of endpoints on disk
+    max_cost: float | None = None
 
     def __post_init__(self) -> None:
         accept_fields(self, OPTIONS)
@@ -99,10 +107,10 @@ class Options:
         return EVERY_CASE_UP_TO if given is None else given
 
     @property
-    def run_alone(self) -> int | None:
-        """How many different violations are run alone; None: all."""
+    def most_isolated_reruns(self) -> int | None:
+        """How many different violations are run in isolation; None: all."""
         if self.confirm is None:
-            return RUN_ALONE
+            return ISOLATED_RERUNS
         return None if self.confirm == "all" else int(self.confirm)
 
     @property
@@ -111,6 +119,18 @@ class Options:
         limited = self.call_timeout_s is not None or self.memory_limit_mb is not None
         other = self.isolate or limited or self.engine == "ray"
         return self.jobs == 1 and not other
+
+    @property
+    def terms(self) -> Terms:
+        """How each worker asks models that are slow or paid."""
+        return Terms(
+            concurrency=max(1, self.concurrency // self.jobs),
+            timeout_s=self.call_timeout_s,
+            rate=self.rate,
+            cache=self.cache,
+            calls=self.calls,
+            max_cost=self.max_cost,
+        )
 
     @property
     def placement(self) -> Placement:

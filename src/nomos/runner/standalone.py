@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 from nomos.diagnostics import Span
 from nomos.diagnostics.source import Source
 from nomos.domain.find import build, load_imports
-from nomos.engine.alone import Case
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Case
 from nomos.engine.program import Program, blank_spec
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core

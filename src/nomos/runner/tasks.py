@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.domain.meter import Meter, Phase
-from nomos.engine.alone import Verdict
+from nomos.domain.meter import Grant, Meter, Phase
 from nomos.engine.cases import KnownCase
-from nomos.runner.campaigns.bugs import RunAlone
-from nomos.runner.executors.crew import Answer, Crew, InlineCrew
+from nomos.engine.interpreter import Verdict
+from nomos.runner.campaigns.bugs import IsolatedRerun
+from nomos.runner.executors.pool import Answer, InlinePool, WorkerPool
 from nomos.runner.jobs import Job
 from nomos.runner.stopping import Signals
 
@@ -19,7 +19,7 @@ from nomos.runner.stopping import Signals
 class Tasks:
     """Tasks under way and their answers; a task that was dropped has spent its lease."""
 
-    crew: Crew
+    pool: WorkerPool
     signals: Signals
     answers: dict[int, Answer] = field(default_factory=dict)
     _granted: dict[int, tuple[Meter, Phase, int | None]] = field(default_factory=dict)
@@ -35,16 +35,17 @@ class Tasks:
     ) -> int:
         """Hand in a task that may make `most` calls (None: all there are); return its ticket."""
         granted = meter.grant(most, from_reserve=phase != "search")
-        if not isinstance(self.crew, InlineCrew):  # others load it for themselves
+        if not isinstance(self.pool, InlinePool):  # others load it for themselves
             job = replace(job, loaded=None, prepared=None)
-        ticket = self.crew.submit(granted, phase, method, job, *arguments)
+        grant = Grant(granted, phase, meter.campaign)
+        ticket = self.pool.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket
 
     def wait(self) -> None:
         """Wait until at least one task is done."""
         with self.signals.raise_inside():
-            answers = self.crew.wait()
+            answers = self.pool.wait()
         for answer in answers:
             self.answers[answer.ticket] = answer
             self._granted[answer.ticket][0].raised.update(answer.raised)
@@ -58,7 +59,7 @@ class Tasks:
 
     def confirm(
         self, meter: Meter, phase: Phase, job: Job, cases: Sequence[KnownCase]
-    ) -> list[RunAlone]:
+    ) -> list[IsolatedRerun]:
         """Run cases in isolation, as many as calls are left for.
 
         One that kills its worker has crashed.
@@ -70,18 +71,18 @@ class Tasks:
         answer = self.wait_for(ticket)
         if answer.error is not None:
             raise answer.error
-        if answer.died is None:
-            done: list[RunAlone] = answer.value
+        if answer.crash is None:
+            done: list[IsolatedRerun] = answer.value
             return done
         if len(cases) == 1:
-            return [RunAlone(Verdict.CRASHED, answer.died.reason, "", {}, {})]
+            return [IsolatedRerun(Verdict.CRASHED, answer.crash.reason, "", {}, {})]
         half = len(cases) // 2
         first = self.confirm(meter, phase, job, cases[:half])
         return first + self.confirm(meter, phase, job, cases[half:])
 
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
-        self.crew.drop()
+        self.pool.drop()
         for ticket in list(self._granted):
             self._settle(ticket, None)
 

@@ -154,7 +154,7 @@ _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
 def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
-    """Return a case whose draws are as small as can be found; it violates alone."""
+    """Return a case whose draws are as small as can be found; it violates in isolation."""
     for _ in range(_PASSES):
         before = case.draws
         for position in range(len(case.draws)):

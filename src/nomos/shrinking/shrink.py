@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Outcome
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome
 from nomos.errors import NomosError
 from nomos.results.analysis import Shrunk
 from nomos.results.describe import describe_values
@@ -97,7 +97,7 @@ class Shrinker:
                     (moved, other), key=lambda one: _count_features_off(tester, one)
                 )
             moved = self._align_records(tester, moved, self._real)
-            # The case that was last run alone may be another one: its ranges hold now.
+            # The case that was last run in isolation may be another one: its ranges hold now.
             if tester.confirm_case(moved) is not None:
                 case = smaller_draws(tester, moved)
         case = shorter_texts(tester, case)
@@ -136,7 +136,7 @@ class Shrinker:
             records=records,
             draws=case.draws,
             failed=outcome.why,
-            gap=None if math.isnan(outcome.gap) else outcome.gap,
+            margin=None if math.isnan(outcome.margin) else outcome.margin,
             inputs=inputs,
             outputs=outputs,
             tried=tester.tried,

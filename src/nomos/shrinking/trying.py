@@ -11,10 +11,10 @@ import numpy as np
 from nomos.domain.records import field_names, get_feature, set_feature
 from nomos.domain.schema import Schema
 from nomos.domain.values import plain
-from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, pattern, replay_choice
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import pad_choices
@@ -27,7 +27,9 @@ _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
-_MOST_ALONE = 3  # cases of a batch that are run alone, where the first do not come back
+_MOST_ISOLATED = (
+    3  # cases of a batch that are run in isolation, where the first do not come back
+)
 
 
 class DrawnRange(NamedTuple):
@@ -85,7 +87,9 @@ class Tester:
         self.tried = 0
         self.calls = 0
         self.uses_labels = uses_labels(self.program.spec)
-        self.draws: tuple[DrawnRange, ...] = ()  # of the case that was last run alone
+        self.draws: tuple[
+            DrawnRange, ...
+        ] = ()  # of the case that was last run in isolation
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
     def find_violating(self, cases: Sequence[OwnCase]) -> list[int]:
@@ -111,7 +115,7 @@ class Tester:
 
     def first_violating(self, cases: Sequence[OwnCase]) -> int | None:
         """Return which of the cases is the first to violate in a batch, then alone."""
-        for number in self.find_violating(cases)[:_MOST_ALONE]:
+        for number in self.find_violating(cases)[:_MOST_ISOLATED]:
             if self.confirm_case(cases[number]) is not None:
                 return number
         return None
@@ -132,7 +136,9 @@ class Tester:
             return replay_choice(choices, position, kind, low, high)
 
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).alone.run(CaseDraws(choose_known))
+        outcome = on_records(self.engine, [case]).interpreter.run(
+            CaseDraws(choose_known)
+        )
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls

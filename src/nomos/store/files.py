@@ -18,13 +18,13 @@ from urllib.parse import quote
 
 import numpy as np
 
+from nomos.database import explain_failures
 from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
 from nomos.results.identity import bug_id, canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Subject
-from nomos.store.database import explain_failures
 
 SCHEMA = 2
 # Enough to notice that a bug is back, few enough to read in a review.

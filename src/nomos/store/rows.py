@@ -41,7 +41,7 @@ class BugRecord:
 class Row:
     """A violation of a campaign as it is kept; `how` is `runner.violations.How`.
 
-    One that did not come back is no bug, and has no name.
+    One that did not fail again is no bug, and has no name.
     """
 
     bug: Bug
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def is_bug(self) -> bool:
-        """Whether it came back."""
+        """Whether it failed again."""
         return self.how < CAME_BACK
 
 
@@ -66,7 +66,7 @@ def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
         json.dumps(dict(bug.outputs)),
         bug.failed if row.is_bug else "",
         bug.seen,
-        *(row.how, bug.mask, bug.gap),
+        *(row.how, bug.mask, bug.margin),
         bug.is_new,
         json.dumps(made) if bug.records else "{}",
     )
@@ -86,9 +86,9 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         choices=_choices(row["choices"]),
         failed=_text(row["failed"]),
         failures=failures_of(int(row["mask"])),
-        gap=decode_value(float | None, row["gap"]),
+        margin=decode_value(float | None, row["margin"]),
         seen=int(row["seen"]),
-        confirmed="batch" if row["how"] else "alone",
+        confirmed="batch" if row["how"] else "isolated",
         is_new=bool(row["is_new"]),
         inputs=decode_value(Mapping[str, Any], parse_json(row["inputs"])),
         outputs=decode_value(Mapping[str, Any], parse_json(row["outputs"])),

@@ -17,12 +17,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from nomos.database import explain_failures, open_database, transaction
 from nomos.errors import StoreError
 from nomos.results.identity import canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof
-from nomos.store.database import explain_failures, open_database, transaction
+from nomos.store.migrations import MIGRATIONS
 from nomos.store.rows import (
     CAME_BACK,
     BugRecord,
@@ -41,7 +42,7 @@ IGNORED = f"/{DATABASE}*\n/cases/**/*.tmp\n"
 
 _BUGS = (
     "SELECT bugs.id, campaign, spec, property, model, settings, seed, number,"
-    " choices, inputs, outputs, failed, seen, status, how, mask, gap, is_new, shrunk, made"
+    " choices, inputs, outputs, failed, seen, status, how, mask, margin, is_new, shrunk, made"
     " FROM bugs JOIN campaigns ON campaigns.id = campaign"
 )
 _IS_BUG = f"how < {CAME_BACK}"
@@ -82,7 +83,7 @@ class Store:
             ignore = folder / ".gitignore"
             if not ignore.exists() and not ignore.is_symlink():
                 ignore.write_text(IGNORED, encoding="utf-8")
-            return cls(path, open_database(path))
+            return cls(path, open_database(path, MIGRATIONS))
 
     def close(self) -> None:
         """Close the file; the store cannot be used after."""
@@ -134,7 +135,7 @@ class Store:
         with self._writing():
             self._connection.executemany(
                 "INSERT INTO bugs (campaign, choices, id, number, inputs, outputs,"
-                " failed, seen, status, how, mask, gap, is_new, made, latest)"
+                " failed, seen, status, how, mask, margin, is_new, made, latest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, 1)",
                 (encode_row(campaign, row) for row in new),
             )
@@ -200,14 +201,15 @@ class Store:
         A campaign that ended is taken before a later one that did not.
         """
         query = (
-            "SELECT id, result, finished IS NOT NULL AS ended FROM campaigns"
-            " WHERE result IS NOT NULL ORDER BY ended, id"
+            "SELECT id, result, finished FROM campaigns"
+            " WHERE result IS NOT NULL ORDER BY finished IS NOT NULL, id"
         )
         found: dict[tuple[str, str, str], tuple[int, Result]] = {}
         proved: dict[tuple[str, str, str], tuple[int, Result]] = {}
         with explain_failures(self.path):
             for row in self._connection.execute(query).fetchall():
                 result = from_data(parse_json(row["result"]))
+                result = replace(result, finished=row["finished"] or "")
                 subject = result.subject
                 key = subject.spec, subject.model, canonical_json(subject.settings)
                 (proved if result.search == "proof" else found)[key] = row["id"], result

@@ -97,7 +97,7 @@ def place_values(value: Array, place: int, count: int) -> Array:
 
 
 class TreeKeys:
-    """Which values of features trees tell apart."""
+    """Which values of features trees distinguish."""
 
     def __init__(self, model: Trees, space: Any, dtype: np.dtype[Any]) -> None:
         self.model, self.space, self.dtype = model, space, dtype

@@ -151,7 +151,7 @@ class _FunctionCheck:
             return [list(column) for column in zip(*arguments[chosen], strict=True)]
 
         answers, failed = call_batch(function, columns, len(arguments))
-        # What raises in a batch is run alone by Nomos too.
+        # What raises in a batch is run in isolation by Nomos too.
         return [
             self._alone(number) if bad else AskedAnswer(plain(value))
             for number, (value, bad) in enumerate(

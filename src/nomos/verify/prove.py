@@ -12,8 +12,8 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
-from nomos.engine.alone import Verdict
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
 from nomos.errors import NomosError, NotProvable
 from nomos.lang import core
@@ -149,10 +149,10 @@ def verify(
 
 
 def open_proof(why: NotProvable, spec: core.Spec, options: ProofOptions) -> Proof:
-    """Return a proof that is open: its reason, and the place in the spec."""
+    """Return a proof that is undecided: its reason, and the place in the spec."""
     around = options.radius is not None
     scope: Scope = "around" if around else "within" if options.within else "schema"
-    return Proof("open", scope, options.within, reason=why.picture(spec.source))
+    return Proof("undecided", scope, options.within, reason=why.picture(spec.source))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ class _Attempt:
     def _conclude_proof(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
         proof = Proof(
-            verdict="open",
+            verdict="undecided",
             scope="within" if self.options.within else "schema",
             text=self.options.within,
             method=total.method,
@@ -192,7 +192,7 @@ class _Attempt:
                 proof,
                 cases=total.total,
                 violating=(at_least, total.total - total.good),
-                settled=total.good + total.bad,
+                decided=total.good + total.bad,
             )
         if total.example is not None:
             witness, near = self._confirm_violation(cases, total.example)
@@ -296,22 +296,24 @@ class _Attempt:
                 )
                 real = RealRows(self.data, schema)
                 return witness, {n: real.nearest(r) for n, r in records.items()}
-        raise NotProvable("a violation that was found is none when it is run alone")
+        raise NotProvable(
+            "a violation that was found is none when it is run in isolation"
+        )
 
 
 def _join_proofs(found: Mapping[int, Proof]) -> Proof:
     """Return one proof for the proofs around several rows; rows without cases aside."""
     real = [one for one in found.values() if one.cases != 0]
     if not real:
-        return Proof("open", reason="no case fulfils `requires`")
+        return Proof("undecided", reason="no case fulfils `requires`")
     bad = [one for one in real if one.verdict == "violated"]
-    unknown = [one for one in real if one.verdict == "open"]
+    unknown = [one for one in real if one.verdict == "undecided"]
     first = (bad or unknown or real)[0]
     return replace(
         first,
         cases=None,
         violating=None,
-        settled=None,
+        decided=None,
         rows=tuple(Certificate(r, one.verdict, one.cases) for r, one in found.items()),
     )
 

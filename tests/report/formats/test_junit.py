@@ -39,7 +39,7 @@ def test_an_exact_count_has_no_interval(bug, result):
 
 @pytest.mark.parametrize(
     "facts",
-    [{"crashed": 2}, {"unstable": 9}, {"moved": 1}, {"problem": "no data"}],
+    [{"crashed": 2}, {"flaky": 9}, {"nondeterministic": 1}, {"problem": "no data"}],
     ids=str,
 )
 def test_a_problem_without_a_bug_is_an_error_and_with_one_a_failure(bug, result, facts):

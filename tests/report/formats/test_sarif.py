@@ -41,12 +41,12 @@ def test_an_exact_count_has_no_interval(bug, result):
 
 
 def test_problems_are_errors_and_other_remarks_are_notes(bug, result):
-    one = result(*(bug(n) for n in range(99)), crashed=2, unstable=1)
+    one = result(*(bug(n) for n in range(99)), crashed=2, flaky=1)
     fine, told = notifications(run_of(one))
     assert not fine
     assert told[0] == ("error", "income: 2 cases crashed")
     assert told[1][0] == "note" and "1 violation did not fail again" in told[1][1]
-    few = result(*(bug(n) for n in range(99)), unstable=1)
+    few = result(*(bug(n) for n in range(99)), flaky=1)
     assert notifications(run_of(few))[0]
 
 

@@ -104,7 +104,7 @@ def test_every_kind_of_result_is_valid(written: Any, bug: Any, result: Any) -> N
         result(),
         result(crashed=1, crashes=(crash,)),
         result(bug(), crashed=1, crashes=(crash,), seed=2**70),
-        result(*(bug(n) for n in range(99)), unstable=1),
+        result(*(bug(n) for n in range(99)), flaky=1),
     ]
     document, root = written(*results, failures=[("a/b.nom", "no <data>\nhelp: none")])
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == (

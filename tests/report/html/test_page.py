@@ -44,7 +44,7 @@ class TestPage:
     def test_every_element_that_is_opened_is_closed(self, bug, result, read):
         alone = {"meta", "link", "input", "wbr", "img", "path", "rect"}
         document = read(
-            page(result(*(bug(n) for n in range(9)), gaps={1.0: 2, 2.0: 3}))
+            page(result(*(bug(n) for n in range(9)), margins={1.0: 2, 2.0: 3}))
         )
         assert [tag for tag in document.open if tag not in alone] == []
 
@@ -88,7 +88,7 @@ class TestPage:
 
     def test_headline_counts_what_the_table_counts(self, bug, result):
         text = page(result(bug(), unique_bugs=19_869))
-        assert "19,869 unique bugs in 300 cases" in text
+        assert "19,869 unique bugs in 19,869 cases" in text
         assert re.search(r'bugs-cell"[^>]*>19,869</td>', text)
         assert "19,868 more bugs not on this page" in text
         seeds = page(result(bug(0), bug(1)), result(bug(1), seed=1))
@@ -101,9 +101,9 @@ class TestPage:
         assert '<p class="problem">1 case crashed.</p>' in text
         assert "<summary>Case 7 crashed: ValueError: no</summary>" in text
         assert "&lt;here&gt;" in text
-        failed = page(result(unstable=71))
+        failed = page(result(flaky=71))
         assert "0 of 1 property are violated, 1 without a verdict" in failed
-        assert "71 violations did not come back" in failed
+        assert "71 violations did not fail again" in failed
 
     def test_bug_that_two_seeds_find_is_one_card_met_twice(self, bug, result, read):
         text = page(result(bug(0), bug(1)), result(bug(1), bug(2), seed=1))
@@ -146,7 +146,7 @@ class TestPage:
         assert "beside chance (luck)" in text
 
     def test_gaps_are_a_histogram(self, bug, result):
-        text = page(result(bug(), gaps={0.04: 29, 0.79: 1}))
+        text = page(result(bug(), margins={0.04: 29, 0.79: 1}))
         assert '<th scope="row">0.04</th><td>29</td>' in text
         assert '<th scope="row">0.79</th><td>1</td>' in text
         assert re.findall(r'<rect [^>]*width="([\d.]+)"', text) == ["99.5", "3.9"]
@@ -165,7 +165,7 @@ class TestPage:
 
 class TestCards:
     def test_a_card_says_what_changed_and_what_came_out(self, bug, result):
-        text = page(result(bug(gap=2.5)))
+        text = page(result(bug(margin=2.5)))
         assert '<span class="gist">income 60 → 64, d1 = 1, d2 = 0</span>' in text
         assert '<th scope="row">income</th><td>60</td><td>64</td>' in text
         assert "<summary>2 the same</summary>" in text

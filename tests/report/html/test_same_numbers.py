@@ -74,11 +74,11 @@ def found_in_one_property(draw, bug, result):
                 unique_bugs=len(bugs) + later,
                 new_bugs=len(bugs) + later,
                 confirmed=alone,
-                run_alone=alone,
+                isolated_reruns=alone,
                 repeated=len(bugs) + later - alone,
-                unstable=draw(st.integers(0, 2)),
+                flaky=draw(st.integers(0, 2)),
                 discarded=draw(counts),
-                gaps={1.0: len(bugs) + later} if bugs else {},
+                margins={1.0: len(bugs) + later} if bugs else {},
             )
         )
     return made

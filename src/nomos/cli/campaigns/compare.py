@@ -17,13 +17,11 @@ from nomos.cli.output import STDOUT, Output, own_stdout
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.report.console import RunConsole
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
     from nomos.runner.driver import Run
-    from nomos.runner.jobs import Job
     from nomos.runner.project.specs import LoadedSpec
-    from nomos.runner.stopping import Signals
+    from nomos.runner.projects import ProjectJobs
 
 _ALONE: dict[str, Any] = {"accept": False, "groups": False, "shrink": False}
 
@@ -46,37 +44,30 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     spec, 3 a model, its data or some cases failed. If several apply, the highest.
     """
     from nomos.report.console import RunConsole
-    from nomos.runner.campaigns.recording import mark_reported
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import drive_projects, make_skipped_run, mark_reported
     from nomos.runner.stopping import Signals
 
     if len(options["models"]) != 2:
         raise click.UsageError("give --model twice: the old model, then the new one")
     found = api.find_specs(specs)
     loaded = cli.load_specs(found.specs)
-    whole = api.make_skipped_run(found)
+    whole = make_skipped_run(found)
     compared: list[ModelComparison] = []
     piped = STDOUT in [options[name] for name in ("json", "html")]
     with Signals() as signals, own_stdout(piped) as output:
         with RunConsole(quiet=True) as console:
-            for root, paths in group_by_project(found.specs).items():
-                run = _run_project(
-                    root,
-                    _comparison_jobs(paths, loaded, options),
-                    console,
-                    signals,
-                    options,
-                )
+            projects = [
+                _plan_project(root, paths, loaded, options)
+                for root, paths in group_by_project(found.specs).items()
+            ]
+            how: dict[str, Any] = {"kept": cli.kept_by(options)}
+            how["warn"] = console.print_warning
+            more: dict[str, Any] = {"handlers": [console.handle], "signals": signals}
+            for _, run in drive_projects(projects, whole, **how, **more):
                 compared += _compare_models(run.results)
-                whole.results += run.results
-                whole.failures += run.failures
-                whole.stopped = run.stopped
-                if run.stopped:
-                    break
         _write_files(compared, options, output)
-        for root in group_by_project(found.specs) if not whole.stopped else ():
-            store = cli.keeping_store(root, options, console.print_warning)
-            mark_reported(store, whole.results)
+        mark_reported(projects, whole, **how)
         if not options["quiet"] and not piped:
             _print_comparison(compared, console.console, stored=not options["no_store"])
     sys.exit(_exit_status(whole, compared, output))
@@ -87,10 +78,11 @@ def _exit_status(
 ) -> int:
     """Say what could not be compared, and return the exit status of the command."""
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for failure in whole.failures:
-        echo(f"error: {failure}", err=True)
+    for line in failure_lines(whole.failures):
+        echo(f"error: {line}", err=True)
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)
@@ -100,41 +92,29 @@ def _exit_status(
     return EXIT_STATUS.get(whole.stopped) or (3 if failed else added)
 
 
-def _run_project(
+def _plan_project(
     root: Path,
-    jobs: list[Job],
-    console: RunConsole,
-    signals: Signals,
+    paths: Sequence[Path],
+    loaded: dict[Path, LoadedSpec],
     options: dict[str, Any],
-) -> Run:
-    """Run the campaigns of one project, as its configuration says."""
-    from nomos.runner.project.config import load_config
-
-    config = load_config(root)
-    return api.drive(
-        jobs,
-        [config.seed if options["seed"] is None else options["seed"]],
-        root=root,
-        # What a model is only compared with becomes nobody's known bug.
-        options=replace(cli.run_options(options, config.budget), **_ALONE),
-        store=cli.keeping_store(root, options, console.print_warning),
-        handlers=[console.handle],
-        warn=console.print_warning,
-        signals=signals,
-    )
-
-
-def _comparison_jobs(
-    paths: Sequence[Path], loaded: dict[Path, LoadedSpec], options: dict[str, Any]
-) -> list[Job]:
+) -> ProjectJobs:
+    """Return the campaigns of one project, as its configuration says."""
     from nomos.runner.jobs import Job
+    from nomos.runner.project.config import load_config
+    from nomos.runner.projects import ProjectJobs
 
-    settings = cli.parse_settings(options["settings"])
-    return [
-        Job(path, settings | {"model": model}, loaded[path])
-        for path in paths
-        for model in options["models"]
-    ]
+    config, settings = load_config(root), cli.parse_settings(options["settings"])
+    return ProjectJobs(
+        root,
+        [
+            Job(path, settings | {"model": model}, loaded[path])
+            for path in paths
+            for model in options["models"]
+        ],
+        [config.seed if options["seed"] is None else options["seed"]],
+        # What a model is only compared with becomes nobody's known bug.
+        replace(cli.run_options(options, config.budget), **_ALONE),
+    )
 
 
 def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:

@@ -6,7 +6,6 @@ import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -26,16 +25,13 @@ from nomos.errors import DomainError, NomosError, exit_status
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.report.console import RunConsole
     from nomos.results.gate import Gate, Ruling
     from nomos.runner.driver import Run
-    from nomos.runner.events import Handler
     from nomos.runner.jobs import Job
-    from nomos.runner.options import Options
     from nomos.runner.project.config import Config
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
-    from nomos.runner.stopping import Signals
+    from nomos.runner.projects import ProjectJobs
 
 _INPUT_SETTINGS = ("inputs", "pool")  # of a constructor, in order of preference
 
@@ -79,47 +75,38 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     was not judged (a model, its data or some cases failed, or answers did not come
     back), 130 interrupted, 143 terminated. If several apply, the highest.
     """
+    from nomos.runner.projects import make_skipped_run
+
     found = api.find_specs(specs, exclude=options["exclude"])
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))
     sys.exit(
-        _run_campaigns(
-            projects, api.make_skipped_run(found), options | {"specs": specs}
-        )
+        _run_campaigns(projects, make_skipped_run(found), options | {"specs": specs})
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Project:
-    """The jobs of one project, and how it wants them run: nothing of another project."""
-
-    root: Path
-    jobs: list[Job]
-    seed: int
-    how: Options
-    gate: Gate
-
-
-def _load_projects(found: Discovery, options: dict[str, Any]) -> list[_Project]:
+def _load_projects(found: Discovery, options: dict[str, Any]) -> list[ProjectJobs]:
     """Return the projects of specs, each with its own configuration and gate."""
     from nomos.runner.project.config import load_config
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import ProjectJobs
 
     control = options["control"]
     _refuse_contradictions(options)
     loaded = cli.load_specs([*found.specs, *([] if control is None else [control])])
     _check_ensures(options["fail_on"], loaded.values())
     return [
-        _Project(
+        ProjectJobs(
             root,
             _build_jobs(paths, loaded, root, config, options),
-            config.seed if options["seed"] is None else options["seed"],
+            range(first, first + options["seeds"]),
             cli.run_options(options, config.budget),
             _build_gate(config, options),
         )
         for root, paths in group_by_project(found.specs).items()
         for config in [load_config(root)]
+        for first in [config.seed if options["seed"] is None else options["seed"]]
     ]
 
 
@@ -160,24 +147,25 @@ def _check_ensures(fail_on: str, loaded: Iterable[LoadedSpec]) -> None:
 
 def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
     """Return what campaigns must pass, from the options and [tool.nomos]."""
-    baseline, written = options["baseline"] or config.baseline, options["json"]
-    files = [file.resolve() for file in (baseline, written) if isinstance(file, Path)]
+    from nomos.results.gate import make_gate
+
+    typed = {name: options[name] for name in ("max_rate", "baseline", "min_cases")}
+    asked = config.complete(**typed)
+    given = (asked["baseline"], options["json"])
+    files = [file.resolve() for file in given if isinstance(file, Path)]
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
-    return config.gate(
-        *(options["max_rate"], options["baseline"], options["min_cases"]),
-        fail_on=options["fail_on"],
-        accept_unstable=options["accept_unstable"] or 0.0,
-    )
+    flaky = options["accept_flaky"] or 0.0
+    return make_gate(**asked, fail_on=options["fail_on"], accept_flaky=flaky)
 
 
 def _run_campaigns(
-    projects: Sequence[_Project], whole: Run, options: dict[str, Any]
+    projects: Sequence[ProjectJobs], whole: Run, options: dict[str, Any]
 ) -> int:
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
     from nomos.results.gate import missing, rulings
-    from nomos.runner.campaigns.recording import mark_reported
+    from nomos.runner.projects import drive_projects, mark_reported
     from nomos.runner.stopping import Signals
 
     piped, ruled, gone = is_piped(options), [], []
@@ -189,21 +177,18 @@ def _run_campaigns(
         with ExitStack() as running:
             running.enter_context(console)
             handlers = [console.handle, *event_handlers(options, output, running)]
-            for project in projects:
-                run = _run_project(project, handlers, console, signals, options)
+            how: dict[str, Any] = {"kept": cli.kept_by(options)}
+            how["warn"] = console.print_warning
+            more = {name: options[name] for name in ("control", "verify")}
+            more |= {"handlers": handlers, "signals": signals}
+            for project, run in drive_projects(projects, whole, **how, **more):
+                assert project.gate is not None
                 ruled += rulings(run.results, project.gate)
                 gone += missing(
                     run.results, project.gate, project.root, options["specs"]
                 )
-                whole.results += run.results
-                whole.failures += run.failures
-                whole.stopped = run.stopped
-                if run.stopped:
-                    break
         write_reports(whole, ruled, relative_failures(whole), options, output)
-        for project in projects if not whole.stopped else ():
-            store = cli.keeping_store(project.root, options, console.print_warning)
-            mark_reported(store, whole.results)
+        mark_reported(projects, whole, **how)
         console.print_summary(whole.results, stored=not options["no_store"])
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]
@@ -212,36 +197,15 @@ def _run_campaigns(
     return _exit_status_of(whole, ruled, gone, output)
 
 
-def _run_project(
-    project: _Project,
-    handlers: Sequence[Handler],
-    console: RunConsole,
-    signals: Signals,
-    options: dict[str, Any],
-) -> Run:
-    """Run the campaigns of one project."""
-    return api.drive(
-        project.jobs,
-        range(project.seed, project.seed + options["seeds"]),
-        root=project.root,
-        options=project.how,
-        store=cli.keeping_store(project.root, options, console.print_warning),
-        handlers=handlers,
-        warn=console.print_warning,
-        control=options["control"],
-        signals=signals,
-        verify=options["verify"],
-    )
-
-
 def _exit_status_of(
     run: Run, ruled: Sequence[Ruling], gone: Sequence[str], output: Output
 ) -> int:
     """Say what could not be run, and return the exit status of the command."""
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for failure in run.failures:
-        echo(f"error: {failure}", err=True)
+    for line in failure_lines(run.failures):
+        echo(f"error: {line}", err=True)
     statuses = {exit_status(failure.error) for failure in run.failures}
     for spec in gone:
         echo(f"error: {spec} is in the baseline and was not run", err=True)
@@ -252,12 +216,12 @@ def _exit_status_of(
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 
-def _run_sanity(projects: Sequence[_Project]) -> int:
+def _run_sanity(projects: Sequence[ProjectJobs]) -> int:
     """Say what specs notice; 0 if each notices something, 3 if one could not be tried."""
     return max(_run_project_sanity(project) for project in projects)
 
 
-def _run_project_sanity(project: _Project) -> int:
+def _run_project_sanity(project: ProjectJobs) -> int:
     from nomos.runner.executors.worker import Setting, Worker
     from nomos.sanity import check_sanity
 
@@ -265,7 +229,7 @@ def _run_project_sanity(project: _Project) -> int:
     worker = Worker(Setting(project.root, how.mode, placement=how.placement))
     for job in project.jobs:
         try:
-            found = check_sanity(worker.prepare_job(job), project.seed, how)
+            found = check_sanity(worker.prepare_job(job), project.seeds[0], how)
         except NomosError as error:
             echo(f"error: {error}", err=True)
             status = 3

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 @cli.takes(
     "verify",
     "model settings within around radius rows seconds fail_on export store no_store json"
-    " html junit sarif trust",
+    " html junit sarif trust quiet",
     kinds={
         "around": click.Choice(["inputs"]),
-        "fail_on": click.Choice(["violated", "open"]),
+        "fail_on": click.Choice(["violated", "undecided"]),
     },
     within="",
     radius="",
@@ -56,16 +56,17 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos verify specs/priors_inc.nom --around inputs --radius age=3
 
     Exit status: 0 all are proved; 1 one is violated; 2 wrong usage or a bad spec; 3 one
-    is open: it could not be settled, or is of a kind that cannot be proved.
+    is undecided: it could not be decided, or is of a kind that cannot be proved.
     """
     from nomos.results.gate import Gate, rulings
+    from nomos.runner.campaigns.proofs import Proofs
+    from nomos.runner.jobs import failure_lines
     from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.projects import keeping_store, make_skipped_run
 
     is_piped(options)
     found = api.find_specs(specs)
-    loaded, run = cli.load_specs(found.specs), api.make_skipped_run(found)
-    for failure in run.failures:
-        echo(f"error: {failure}", err=True)
+    loaded, run = cli.load_specs(found.specs), make_skipped_run(found)
     settings = cli.parse_settings(options["settings"])
     if options["model"] is not None:
         settings["model"] = options["model"]
@@ -80,19 +81,21 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         )
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
-            store = cli.keeping_store(root, options, _print_warning)
-            proofs = api.proofs(_proof_options(options), store, _print_warning)
+            store = keeping_store(root, _print_warning, cli.kept_by(options))
+            proofs = Proofs(_proof_options(options), store, _print_warning)
             try:
                 _prove_all(run, jobs, proofs, options)
             finally:
                 if store is not None:
                     store.close()
-        gate = Gate("open" if options["fail_on"] == "open" else "any")
+        gate = Gate("undecided" if options["fail_on"] == "undecided" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
+    for line in failure_lines(run.failures):
+        echo(f"error: {line}", err=True)
     statuses = {status_of(result, options["fail_on"]) for result in run.results}
     failed = {exit_status(failure.error) for failure in run.failures}
-    # A violation is told before what is open: it is certain.
+    # A violation is told before what is undecided: it is certain.
     worst = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
     sys.exit(max(failed, default=worst))
 
@@ -106,12 +109,11 @@ def _prove_all(
     for path, live in jobs.items():
         try:
             with _show_status(f"proving {path.stem}"):
-                run.results.append(proofs.alone(live))
+                run.results.append(proofs.prove_alone(live))
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
-            echo(f"error: {path}: {error}", err=True)
             continue
-        if STDOUT not in options.values():
+        if STDOUT not in options.values() and not options["quiet"]:
             echo(_result_text(run.results[-1]))
 
 
@@ -125,9 +127,11 @@ def _show_status(what: str) -> AbstractContextManager[Any]:
 
 def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
     """Write properties for other verifiers; the status is 3 where one cannot be."""
+    from nomos.runner.campaigns.proofs import Proofs
+
     if options["around"]:
         raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = api.proofs(_proof_options(options), None, _print_warning)
+    proofs = Proofs(_proof_options(options), None, _print_warning)
     failed = False
     for spec, live in jobs.items():
         try:
@@ -140,9 +144,9 @@ def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
 
 
 def status_of(result: Result, fail_on: str) -> int:
-    """Return 1 for a violation, 3 for what is open unless that counts as failed."""
-    if result.verdict == "open":
-        return 1 if fail_on == "open" else 3
+    """Return 1 for a violation, 3 for what is undecided unless that counts as failed."""
+    if result.verdict == "undecided":
+        return 1 if fail_on == "undecided" else 3
     return 0 if result.verdict == "holds" else 1
 
 

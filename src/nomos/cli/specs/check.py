@@ -13,7 +13,7 @@ import click
 from nomos import api
 from nomos.cli.options import takes
 from nomos.cli.output import print_diagnostics
-from nomos.diagnostics import Code, Severity
+from nomos.diagnostics import Code, Diagnostic, Severity
 from nomos.diagnostics.render import to_json
 from nomos.errors import NomosError
 from nomos.lang.checking.check import Checked
@@ -63,10 +63,14 @@ def command(
         }
         echo(json.dumps(document, indent=2))
     else:
+        said: dict[str, list[str]] = {}
         for one in checked:
             if verbose and one.spec is not None:
                 _print_introduction(one)
-            print_diagnostics(one.source, one.diagnostics)
+            print_diagnostics(one.source, _each_cause_once(one, said))
+        for place in said.values():
+            if len(place) > 1:
+                echo(f"the same in {', '.join(place[1:])}\n")
         for reason in unreadable:
             echo(f"error: {reason}\n")
         echo(_check_summary(checked, unreadable, errors, warned))
@@ -109,6 +113,18 @@ def _print_introduction(checked: Checked) -> None:
     echo(f"{spec.name}: {safety_kind(spec.k)}")
     if spec.description:
         echo(click.wrap_text(spec.description, 88, "  ", "  "))
+
+
+def _each_cause_once(checked: Checked, said: dict[str, list[str]]) -> list[Diagnostic]:
+    """Return what is to be shown of a spec: a domain that is not there is shown once."""
+    new = []
+    for one in checked.diagnostics:
+        places = said.setdefault(one.message, [])
+        if one.code is not Code.DOMAIN_UNAVAILABLE:
+            places = []
+        places.append(checked.source.name)
+        new += [one] if len(places) == 1 else []
+    return new
 
 
 def _check_summary(

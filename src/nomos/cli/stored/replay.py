@@ -29,7 +29,7 @@ def command(
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from nomos.engine.alone import Verdict
+    from nomos.engine.interpreter import Verdict
     from nomos.report.bug import card_text
     from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen

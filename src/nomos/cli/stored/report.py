@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomos import api
+from nomos.accepted import FLAG
 from nomos.cli.options import collect_trusted_settings, takes
 from nomos.cli.output import Output, ReportPath
 from nomos.terminal import echo
@@ -22,18 +23,23 @@ if TYPE_CHECKING:
 @click.command("report")
 @takes(
     "report",
-    "output model settings trust store",
-    kinds={"output": ReportPath()},
+    "output sign_off model settings trust store",
+    kinds={"output": ReportPath(), "sign_off": FLAG},
     output=Path("nomos-report.html"),
 )
 def command(
-    output: Path, model: str | None, settings: tuple[str, ...], store: Path | None
+    output: Path,
+    sign_off: bool,
+    model: str | None,
+    settings: tuple[str, ...],
+    store: Path | None,
 ) -> None:
     """Write an HTML page of the newest campaign of each property and model.
 
     \b
     nomos report
     nomos report -o report.html
+    nomos report --sign-off
 
     The page is one file that needs no network. Its first bugs are run again to draw
     them; where that cannot be done, what was recorded of them is shown.
@@ -41,6 +47,9 @@ def command(
     from nomos.errors import StoreError
     from nomos.report.html.page import html_page
     from nomos.report.texts import count_of
+    from nomos.results.gate import make_gate, rulings
+    from nomos.runner.project.config import load_config
+    from nomos.runner.project.naming import project_root
 
     with api.open_store(store) as opened:
         trusted = collect_trusted_settings(model, settings)
@@ -48,12 +57,16 @@ def command(
             _with_live(result, opened.path.parent, trusted)
             for result in opened.newest()
         ]
+        config = load_config(project_root(opened.path.parent))
+        names = ("max_rate", "baseline", "min_cases")
+        gate = make_gate(**config.complete(**dict.fromkeys(names)))
         if not results:
             raise StoreError(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"
             )
     written = Output()
-    written.write_file(output, html_page(results))
+    ruled = rulings(results, gate) if sign_off else ()
+    written.write_file(output, html_page(results, (), ruled))
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)

@@ -15,7 +15,7 @@ from nomos.terminal import echo
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nomos.engine.alone import Outcome
+    from nomos.engine.interpreter import Outcome
     from nomos.results.result import Bug
     from nomos.runner.live import Reopened
 

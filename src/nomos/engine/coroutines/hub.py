@@ -13,7 +13,7 @@ keeps lanes together that have gone different ways through their code.
 The limits: a switch costs microseconds and a greenlet memory, so a worker runs one lane
 after the other and few are live at once (`MOST_LIVE`). Lanes share the domain's object, as
 cases that run in turn do; a batch that drew and then failed cannot be asked again case by
-case, so its cases run alone (`Unrepeatable`).
+case, so its cases run in isolation (`Unrepeatable`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Lane(Running):
         self.arguments = arguments
         self.result: Any = None
         self.failure: BaseException | None = None
-        self.is_lost = False  # whatever it does from now on, its case runs alone
+        self.is_lost = False  # whatever it does from now on, its case runs in isolation
         self.calls = 0
         self.told: dict[Any, int] | None = None  # how often it was told of an item
 

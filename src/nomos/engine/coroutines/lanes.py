@@ -12,11 +12,11 @@ from greenlet import getcurrent
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
-from nomos.engine.alone import reason
 from nomos.engine.answers import Answers
 from nomos.engine.choices import CaseDraws
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import function_of, lists_of
+from nomos.engine.interpreter import reason
 from nomos.engine.program import Function, Program, Running
 from nomos.engine.vectorized.chunk import Chunk
 from nomos.engine.vectorized.columns import Columns

@@ -5,5 +5,5 @@ runs the sections of a spec in order, and the evaluator works on whole arrays. `
 leaves out calls that change no verdict, `distinct` deduplicates cases by their choices.
 
 The invariant: a column holds what each case would hold alone. Where numpy and Python could
-differ (large integers, errors of single cases), the cases in question are run alone.
+differ (large integers, errors of single cases), the cases in question are run in isolation.
 """

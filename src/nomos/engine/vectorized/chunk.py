@@ -23,7 +23,7 @@ class Fate(IntEnum):
 
     STAYS = 0
     DISCARDED = 1
-    HARD = 2  # only a run alone can judge it
+    HARD = 2  # only a run in isolation can judge it
     WAITS = 3  # it needs a choice that has not been made
 
 
@@ -108,7 +108,7 @@ class Chunk:
         errors: Iterable[BaseException | None],
         say: Callable[[Discard], str] = str,
     ) -> None:
-        """Let the rows leave that raised an error: discarded, or to be run alone."""
+        """Let the rows leave that raised an error: discarded, or to be run in isolation."""
         gone: dict[tuple[Fate, str], list[int]] = {}
         for number, error in enumerate(errors):
             if isinstance(error, Discard):
@@ -119,13 +119,13 @@ class Chunk:
             rows = np.array(numbers)
             self.mark(rows if at is None else at[rows], None, fate, why)
 
-    def run_discarded_alone(self, where: Array) -> None:
-        """Make rows that are marked as discarded hard: a run alone says what they are."""
+    def isolate_discarded(self, where: Array) -> None:
+        """Make rows that are marked as discarded hard: a run in isolation says what they are."""
         if self._marked:
             self._fate[where & (self._fate == Fate.DISCARDED)] = Fate.HARD
 
     def standing(self, at: Array | None) -> Array:
-        """Return which rows are not marked to leave: a run alone would get here too."""
+        """Return which rows are not marked to leave: a run in isolation would get here too."""
         fates = self._fate if at is None else self._fate[at]
         return np.asarray(fates == Fate.STAYS)
 
@@ -263,7 +263,7 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
                 continue
             case core.Arithmetic() | core.Negate() | core.Compare():
                 continue
-            case core.Logic() | core.Not() | core.Conditional():
+            case core.Logic() | core.Not() | core.Conditional() | core.Contains():
                 continue
             case _:
                 assert_never(node)

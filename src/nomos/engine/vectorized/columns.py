@@ -1,8 +1,8 @@
 """Run a chunk of cases column by column: each line of a spec for all of them at once.
 
 The chunk follows the spec from its inputs to its verdicts. Cases leave on the way:
-discarded ones, and *hard* ones, which only a run alone can judge. What stays gives the
-same verdicts as running alone.
+discarded ones, and *hard* ones, which only a run in isolation can judge. What stays gives the
+same verdicts as running in isolation.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
-from nomos.engine.alone import sides
 from nomos.engine.answers import Answers
+from nomos.engine.interpreter import sides
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
@@ -42,7 +42,7 @@ class Columns:
         self.evaluator = Evaluator(chunk, answers)
         self.scope: Scope = {}
         self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
-        self.gaps: Array = np.empty(0)  # by how much the first of them is missed
+        self.margins: Array = np.empty(0)  # by how much the first of them is missed
         self.reached = 0  # a bit for each `ensures` whose premise some case has
 
     @property
@@ -94,7 +94,7 @@ class Columns:
             return
         count = len(self.chunk.rows)
         self.failed = np.zeros(count, dtype=np.int64)
-        self.gaps = np.full(count, np.nan)
+        self.margins = np.full(count, np.nan)
         rows = None if self._asks_all else find_undecided(self)
         for number, condition in enumerate(self.spec.ensures):
             if rows is None:
@@ -106,13 +106,13 @@ class Columns:
             failing = np.flatnonzero(~holds)
             at = failing[self.failed[failing] == 0]
             if len(at) and not self.verdicts_only:
-                self.gaps[at] = self._gaps(condition.test, at)
+                self.margins[at] = self._margins(condition.test, at)
             self.failed[failing] |= 1 << number
         # A discard behind an `ensures` that fails comes too late; where did it draw?
-        self.chunk.run_discarded_alone(self.failed != 0)
+        self.chunk.isolate_discarded(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
-            self.failed, self.gaps = self.failed[stays], self.gaps[stays]
+            self.failed, self.margins = self.failed[stays], self.margins[stays]
 
     def _holds(self, number: int, test: core.Expr) -> Array:
         """Return where an `ensures` holds; note whether a case has what it is about."""
@@ -126,15 +126,15 @@ class Columns:
             holds[slice(None) if at is None else at] = truth(behind, at, self.scope)
         return holds
 
-    def _gaps(self, test: core.Expr, at: Array) -> Any:
+    def _margins(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""
         values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
         columns = [np.asarray(to_host(value)) for value in values]
         if not columns or any(c.dtype.kind not in "if" or c.ndim > 1 for c in columns):
             return np.nan
         smaller, larger = (column.astype(np.float64) for column in columns)
-        gap = smaller - larger
-        return np.where(np.isfinite(gap), gap, np.nan)
+        margin = smaller - larger
+        return np.where(np.isfinite(margin), margin, np.nan)
 
     def column(self, name: str, at: At = None) -> Column:
         """Return the values of a name for the cases still here, or some of them."""

@@ -2,7 +2,7 @@
 
 A value is a column (an array or a list with one entry for each row), drawn `Rows`, or
 one Python scalar that holds for every row. Rows on which something happens that only a
-run alone can judge (an exception, above all) are marked and go on with a stand-in.
+run in isolation can judge (an exception, above all) are marked and go on with a stand-in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
-from nomos.engine.program import Function, differ, draws, equal
+from nomos.engine.meaning.operators import contains, differ, equal
+from nomos.engine.meaning.vectors import calculate, negate
+from nomos.engine.program import Function, draws
 from nomos.engine.vectorized import forms, vector
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
@@ -40,7 +42,6 @@ from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
 
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    **vector.ARITHMETIC,
     "==": equal,
     "!=": differ,
     "<": lambda a, b: bool(a < b),
@@ -107,11 +108,14 @@ class Evaluator:
             case core.Negate(operand=operand):
                 value = self.value(operand, at, scope)
                 negated = vector.change_sign(value, operator.neg)
-                return self.or_each(negated, operator.neg, [value], at)
+                return self.or_each(negated, negate, [value], at)
             case core.Arithmetic():
                 return self._arithmetic(expr, at, scope)
             case core.Compare():
                 return self._compare(expr, at, scope)
+            case core.Contains(items=items, item=item):
+                values = [self.value(one, at, scope) for one in (items, item)]
+                return self.each(contains, values, at)
             case core.Logic():
                 return self._logic(expr, at, scope)
             case core.Conditional():
@@ -201,7 +205,7 @@ class Evaluator:
         """Apply an operator of arithmetic to two values."""
         calculated = vector.arithmetic(sign, left, right)
         if calculated is None:
-            return self.each(_PYTHON[sign], [left, right], at)
+            return self.each(partial(calculate, sign), [left, right], at)
         result, bad = calculated
         if bad is not None:
             where = np.broadcast_to(bad, self.chunk.count(at))
@@ -301,7 +305,7 @@ class Evaluator:
         if self._counts and function.function.is_model:
             self.chunk.add_calls(at, 1)
         if arguments and not self.chunk.standing(at).any():
-            # What its arguments are is told when the cases run alone.
+            # What its arguments are is told when the cases run in isolation.
             return np.zeros(self.chunk.count(at))
 
         def ask(rows: At) -> tuple[Column, Array]:

@@ -5,7 +5,7 @@ Each function works on the rows `at` of the evaluator's chunk (None: all of them
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,12 @@ from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers import write_values
 from nomos.engine.choices import real_number
-from nomos.engine.program import BUILT_INS, item_at
+from nomos.engine.meaning.operators import (
+    BUILT_INS,
+    item_at,
+    list_indices,
+    size_of,
+)
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from nomos.engine.vectorized.chunk import At, Scope
     from nomos.engine.vectorized.evaluate import Evaluator
 
+FOLDS = ("sum", "mean", "min", "max")
 _INTEGERS = range(-(2**63), 2**63)  # that a column of choices can hold
 
 
@@ -81,7 +87,8 @@ def index(evaluator: Evaluator, expr: core.Index, at: At, scope: Scope) -> Any:
         return evaluator.variable(cell, at)
     listed = evaluator.value(expr.items, at, scope)
     number = evaluator.value(expr.index, at, scope)
-    return evaluator.each(item_at, [listed, number], at)
+    found = vector.item(listed, number)
+    return evaluator.or_each(found, item_at, [listed, number], at)
 
 
 def label(evaluator: Evaluator, expr: core.Label, at: At, scope: Scope) -> Any:
@@ -168,32 +175,70 @@ def quantifier(
 ) -> Any:
     """Evaluate the body for one index after the other, as far as rows need it."""
     count = evaluator.chunk.count(at)
-    numbers = combinations(range(expr.size), len(expr.indices))
-    scopes = (
-        scope | {n: Cell(v, None) for n, v in zip(expr.indices, chosen, strict=True)}
-        for chosen in numbers
-    )
-    if expr.word == "sum":
-        result: Any = 0
-        for inner in scopes:
-            value = evaluator.value(expr.body, at, inner)
-            result = evaluator.calculate("+", result, value, at)
-        return result
-    if expr.word == "count":
-        counts = np.zeros(count, dtype=np.int64)
-        for inner in scopes:
-            counts += evaluator.truth(expr.body, at, inner)
-        return counts
-    wanted = expr.word == "exists"
     decided = np.zeros(count, dtype=bool)
-    for inner in scopes:
-        open_ = np.flatnonzero(~decided)
-        if not len(open_):
-            break
-        rows = at if len(open_) == count else rows_of(at, open_)
+    bodies = _each_index(evaluator, expr, at, scope, decided)
+    if expr.word in FOLDS:
+        found = [(o, evaluator.value(expr.body, r, inner)) for o, r, inner in bodies]
+        return _fold(evaluator, expr.word, found, at)
+    counts = np.zeros(count, dtype=np.int64)
+    for open_, rows, inner in bodies:
         holds = evaluator.truth(expr.body, rows, inner)
-        decided[open_[holds if wanted else ~holds]] = True
-    return decided if wanted else ~decided
+        counts[open_] += holds
+        if expr.word != "count":
+            decided[open_[holds if expr.word == "exists" else ~holds]] = True
+    if expr.word == "count":
+        return counts
+    return decided if expr.word == "exists" else ~decided
+
+
+def _each_index(
+    evaluator: Evaluator, expr: core.Quantifier, at: At, scope: Scope, decided: Array
+) -> Iterator[tuple[Array, At, Scope]]:
+    """Yield the rows that are meant with each index, and what names mean there.
+
+    The rows are first given by their place among those at `at`. Once they are decided,
+    they are meant no more.
+    """
+    count, number = len(decided), len(expr.indices)
+    sizes = np.full(count, expr.size)
+    if expr.over is not None:
+        listed = evaluator.value(expr.over, at, scope)
+        sizes = np.asarray(evaluator.each(size_of, [listed], at))
+    for chosen in list_indices(int(sizes.max(initial=0)), number, expr.is_ordered):
+        indices = (chosen,) if number == 1 else chosen
+        open_ = np.flatnonzero(~decided & (sizes > max(indices)))
+        cells = [Cell(index, None) for index in indices]
+        inner = scope | dict(zip(expr.indices, cells, strict=True))
+        if expr.condition is not None and len(open_):
+            rows = at if len(open_) == count else rows_of(at, open_)
+            open_ = open_[evaluator.truth(expr.condition, rows, inner)]
+        if len(open_):
+            yield open_, at if len(open_) == count else rows_of(at, open_), inner
+        elif decided.all():
+            return
+
+
+def _fold(
+    evaluator: Evaluator, word: str, found: list[tuple[Array, Any]], at: At
+) -> Any:
+    """Return the sum, the mean, the least or the greatest of what rows have."""
+    count = evaluator.chunk.count(at)
+    values = [value for _, value in found]
+    if not values or any(len(open_) < count for open_, _ in found):
+        of_row: list[list[Any]] = [[] for _ in range(count)]
+        for open_, value in found:
+            for row, one in zip(open_.tolist(), each(value, len(open_)), strict=True):
+                of_row[row].append(one)
+        return evaluator.each(BUILT_INS[word], [of_row], at)
+    if word in ("min", "max"):
+        several = len(values) > 1
+        return built_in(evaluator, word, values, at) if several else values[0]
+    result: Any = 0
+    for value in values:
+        result = evaluator.calculate("+", result, value, at)
+    if word == "mean":
+        return evaluator.calculate("/", result, len(values), at)
+    return result
 
 
 def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:

@@ -7,24 +7,18 @@ done row by row. The second result marks the rows on which Python would raise.
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array, is_tensor, to_host
+from nomos.engine.meaning.vectors import ARITHMETIC
 
 Result = tuple[Array, Array | None]
 _EXACT_IN_FLOAT = 2**53
 _LARGEST = 2**63 - 1
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-}
 
 
 def _numeric(value: Any) -> Any | None:
@@ -61,9 +55,11 @@ def _fits_float(*values: Any) -> bool:
 
 def arithmetic(sign: str, left: Any, right: Any) -> Result | None:
     """Calculate with columns."""
+    if any(isinstance(v, np.ndarray) and v.ndim > 1 for v in (left, right)):
+        return _elementwise(sign, left, right)
     a, b = _numeric(left), _numeric(right)
-    if a is None or b is None:
-        return None
+    if a is None or b is None or sign == "**":
+        return None  # numpy's powers differ in their last place
     if sign in "/%":
         return _divide(sign, a, b)
     floats = _is_float(a) or _is_float(b)
@@ -75,6 +71,42 @@ def arithmetic(sign: str, left: Any, right: Any) -> Result | None:
             return None
     with np.errstate(all="ignore"):
         return np.asarray(ARITHMETIC[sign](a, b)), None
+
+
+def _elementwise(sign: str, left: Any, right: Any) -> Result | None:
+    """Calculate with columns of vectors of one shape, or of vectors and numbers."""
+    sides = [_widen(side) for side in (left, right)]
+    shape = max((np.shape(side) for side in sides), key=len)
+    for place, side in enumerate(sides):
+        if isinstance(side, np.ndarray) and side.ndim == 1:
+            sides[place] = side.reshape(-1, *(1 for _ in shape[1:]))
+        elif isinstance(side, np.ndarray) and side.shape != shape:
+            return None
+    flat = [np.broadcast_to(s, shape).ravel() if np.ndim(s) else s for s in sides]
+    calculated = arithmetic(sign, *flat) if math.prod(shape) else None
+    if calculated is None:
+        return None
+    result, bad = calculated
+    if bad is not None:
+        bad = np.asarray(bad.reshape(shape[0], -1).any(axis=1))
+    return result.reshape(shape), bad
+
+
+def _widen(value: Any) -> Any:
+    """Return a column of numbers in 64 bits, as a single value is calculated with."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "bif":
+        return value
+    return value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
+
+
+def item(column: Any, index: Any) -> Array | None:
+    """Return one item of each vector of a column."""
+    if not isinstance(column, np.ndarray) or column.ndim < 2 or type(index) is not int:
+        return None
+    if not 0 <= index < column.shape[1] or column.dtype.kind not in "bif":
+        return None
+    chosen: Array = column[:, index]
+    return chosen if chosen.ndim > 1 or chosen.dtype == bool else _widen(chosen)
 
 
 def _divide(sign: str, a: Any, b: Any) -> Result | None:
@@ -145,7 +177,7 @@ def _close(left: Any, right: Any, rel: Any = 1e-9, abs: Any = 0.0) -> Array | No
     a, b = _numeric(left), _numeric(right)
     if a is None or b is None or not _fits_float(a, b):
         return None
-    if not all(isinstance(t, int | float) and t >= 0 for t in (rel, abs)):
+    if not all(isinstance(t, int | float) and 0 <= t < _LARGEST for t in (rel, abs)):
         return None
     with np.errstate(all="ignore"):
         apart = np.abs(np.subtract(b, a, dtype=np.float64))

@@ -22,6 +22,7 @@ from nomos.lang.types import (
 TRUTH = frozenset({Type.BOOL})
 INTEGER = frozenset({Type.INT})
 ORDERED = NUMBERS | {Type.STRING, Type.BOOL}
+_FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 _MOST_LISTED = 12  # names that a note repeats
 # What the arguments of a built-in function may be.
 _TAKES = {
@@ -35,7 +36,10 @@ _TAKES = {
     "min": (ORDERED, "numbers or strings"),
     "max": (ORDERED, "numbers or strings"),
     "abs": (NUMBERS, "numbers"),
-    "isclose": (NUMBERS, "numbers"),
+    "isclose": (NUMBERS | {Type.RECORD}, "numbers, vectors or records"),
+    "norm": (frozenset({Type.RECORD}), "a vector"),
+    **dict.fromkeys(("sqrt", "exp", "log"), (NUMBERS, "numbers or vectors")),
+    **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
 }
 
@@ -71,6 +75,25 @@ def wrong_type(
 ) -> None:
     """Report a value of a type that its place cannot take."""
     scope.report(Code.WRONG_TYPE, at, what=what, wanted=wanted, got=got, help=help)
+
+
+def is_indexed(scope: Scope, value: core.Expr) -> bool:
+    """Tell whether a value may have items: of a record with a schema, these are features."""
+    features = None if scope.offer is None else scope.offer.features
+    is_vector = value.type is Type.RECORD and features is None
+    is_null = isinstance(value, core.Constant)
+    return is_vector or (value.type in (Type.LIST, Type.UNKNOWN) and not is_null)
+
+
+def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
+    """Return the type of a quantifier, given what stands behind its colon."""
+    what = f"`{word}`"
+    if word not in _FOLDS:
+        check_types(scope, what, TRUTH, "a truth value", body)
+        return Type.INT if word == "count" else Type.BOOL
+    wanted = ORDERED if word in ("min", "max") else NUMBERS
+    check_types(scope, what, wanted, "numbers", body)
+    return Type.REAL if word == "mean" and body.type in NUMBERS else body.type
 
 
 def resolve_call(
@@ -144,6 +167,10 @@ def _built_in(
     wanted, words = _TAKES.get(name, (frozenset(Type), "a value"))
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
+    if name in ("isclose", "norm"):
+        tolerances = others[1:] if name == "isclose" else others
+        check_types(scope, what, NUMBERS, "numbers", *tolerances)
+        others = others[:1] if name == "isclose" else []
     check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
         case "randInt" | "randReal":
@@ -156,6 +183,8 @@ def _built_in(
             type_ = common_type(arguments)
         case "abs":
             type_ = first.type
+        case "sqrt" | "exp" | "log" if first.type in NUMBERS:
+            type_ = Type.REAL
         case "round":
             check_types(scope, what, INTEGER, "a number of digits", *others)
             type_ = first.type if others else Type.INT

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
+from nomos.diagnostics.render import render_all
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
 from nomos.lang.checking.calls import levels_of
@@ -291,7 +292,7 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
     checked = check_origin(replace(origin, values={**origin.values, **given}))
     if checked.spec is None:
         errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-        raise SpecError(checked.source, errors)
+        raise SpecError(checked.source, errors, render_all(errors, checked.source))
     return checked.spec
 
 

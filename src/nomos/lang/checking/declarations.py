@@ -184,11 +184,8 @@ class Shared:
         for inner in nodes:
             match inner:
                 case syntax.Name():
-                    if inner.name not in own | indices | {"MAX_INT"}:
+                    if inner.name not in own | indices | {"MAX_INT", "inf"}:
                         self._check_free(node, inner)
-                case syntax.Quantifier(over=over):
-                    if over.name not in own:
-                        self._check_free(node, over)
                 case syntax.Call(function=function):
                     self._check_definition_call(node, function)
                 case _:

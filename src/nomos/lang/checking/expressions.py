@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, assert_never, cast
+from typing import Any, Literal, assert_never, cast
 
 from nomos.diagnostics import Code, Span
 from nomos.lang import core
@@ -12,11 +13,13 @@ from nomos.lang.checking.calls import (
     INTEGER,
     ORDERED,
     TRUTH,
+    check_body,
     check_ends,
     check_level,
     check_types,
     common_type,
     get_feature,
+    is_indexed,
     levels_of,
     resolve_call,
     set_feature,
@@ -30,7 +33,7 @@ from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
-_ARITHMETIC = ("+", "-", "*", "/", "%")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "**")
 
 
 def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
@@ -55,6 +58,8 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return set_feature(scope, record, _feature_key(scope, feature), given, span)
         case syntax.Call():
             return _elaborate_call(scope, expr)
+        case syntax.Named(value=value):
+            return elaborate_expr(scope, value)
         case syntax.Unary(operator=operator, operand=operand):
             return _elaborate_unary(
                 scope, operator, elaborate_expr(scope, operand), span
@@ -98,8 +103,10 @@ def _elaborate_name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
         return replace(scope.local[name.name], span=span)
     if name.name == "MAX_INT":
         return core.Constant(MAX_INT, span=span, type=Type.INT)
-    if name.name == "missing":
+    if name.name == "missing" and name.name not in scope.symbols:
         return core.Constant(None, span=span, type=Type.UNKNOWN)
+    if name.name == "inf" and name.name not in scope.symbols:
+        return core.Constant(math.inf, span=span, type=Type.REAL)
     symbol = scope.look_up_value(name)
     if name.name in scope.params:
         param = scope.params[name.name]
@@ -125,15 +132,22 @@ def _elaborate_unary(
 
 def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of operators from its left end, so that length costs no stack."""
-    nodes = operator_chain(expr, _ARITHMETIC)
+    chain = ("**",) if expr.operator == "**" else _ARITHMETIC[:-1]
+    nodes = operator_chain(expr, chain)
     result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
         right = elaborate_expr(scope, node.right)
-        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", result, right)
-        sign = cast('Literal["+", "-", "*", "/", "%"]', node.operator)
+        sides = [
+            s
+            for s in (result, right)
+            if s.type is not Type.RECORD or not is_indexed(scope, s)
+        ]
+        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", *sides)
+        sign = cast('Literal["+", "-", "*", "/", "%", "**"]', node.operator)
         types = {result.type, right.type}
         type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
-        type_ = Type.UNKNOWN if Type.UNKNOWN in types else type_
+        if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
+            type_ = Type.UNKNOWN  # of a power, it depends on the sign of the exponent
         span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
@@ -195,6 +209,10 @@ def _type_family(type_: Type) -> str:
 def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     """Elaborate `e in {a, b}` and `e in lo..hi` as the comparisons that they are."""
     span, given = scope.place_of(expr.span), elaborate_expr(scope, expr.subject)
+    if not isinstance(expr.allowed, syntax.OneOf | syntax.Between):
+        items = elaborate_expr(scope, expr.allowed)
+        check_types(scope, "`in`", frozenset({Type.LIST}), "a list or a set", items)
+        return core.Contains(given, items, span=span, type=Type.BOOL)
     is_simple = isinstance(given, core.Variable | core.Constant)
     name = scope.fresh_name("value")
     subject: core.Expr = given
@@ -237,7 +255,7 @@ def _elaborate_conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
 
 def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
     items, span = elaborate_expr(scope, expr.subject), scope.place_of(expr.span)
-    if items.type not in (Type.LIST, Type.UNKNOWN):
+    if not is_indexed(scope, items):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
         wrong_type(scope, items.span, "`[...]`", wanted, got, help)
@@ -259,9 +277,9 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
 def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     over, what = elaborate_expr(scope, expr.over), f"`{expr.word}`"
     size = scope.sizes.get(over.name) if isinstance(over, core.Variable) else None
-    if size is None and {expr.over.name} & (scope.symbols.keys() | scope.local.keys()):
-        help = f"name the list of inputs: `input xs[10];`, then `{expr.word} i in xs`"
-        wanted, got = "a list of inputs", over.type.value
+    if size is None and not is_indexed(scope, over):
+        help = f"name a list: `input xs[10];`, then `{expr.word} i in xs`"
+        wanted, got = "a list or a vector", over.type.value
         wrong_type(scope, over.span, what, wanted, got, help)
     outer, bound = scope.local, scope.bound
     names = []
@@ -273,17 +291,22 @@ def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
         scope.local = {**scope.local, index.name: variable}
         scope.bound |= {name}
         names.append(name)
+    condition = None
+    if expr.condition is not None:
+        condition = elaborate_condition(scope, expr.condition, "`if`")
     body = elaborate_expr(scope, expr.body)
     scope.local, scope.bound = outer, bound
-    if expr.word == "sum":
-        check_types(scope, what, NUMBERS, "numbers", body)
-        type_ = body.type
-    else:
-        check_types(scope, what, TRUTH, "a truth value", body)
-        type_ = Type.INT if expr.word == "count" else Type.BOOL
-    word = cast('Literal["forall", "exists", "count", "sum"]', expr.word)
-    span = scope.place_of(expr.span)
-    return core.Quantifier(word, tuple(names), size or 0, body, span=span, type=type_)
+    return core.Quantifier(
+        cast("Any", expr.word),
+        tuple(names),
+        over if size is None else None,
+        size or 0,
+        condition,
+        body,
+        expr.is_ordered,
+        span=scope.place_of(expr.span),
+        type=check_body(scope, expr.word, body),
+    )
 
 
 def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
@@ -294,8 +317,8 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
             imports = scope.names_of_roles(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
-    arguments = tuple(elaborate_expr(scope, argument) for argument in expr.arguments)
     span, function = scope.place_of(expr.span), expr.function
+    arguments = _elaborate_arguments(scope, expr)
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Role.DEFINITION:
         definition = scope.definitions.get(function.name)
@@ -303,6 +326,31 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
             return core.Call(function.name, arguments, span=span)  # it is reported
         return _inline_definition(scope, definition, function, arguments, span)
     return resolve_call(scope, function, arguments, span)
+
+
+_TOLERANCES = {"rel": 1e-9, "abs": 0.0}  # of `isclose`, in their order
+
+
+def _elaborate_arguments(scope: Scope, expr: syntax.Call) -> tuple[core.Expr, ...]:
+    """Return the arguments of a call in their order; `isclose` has some with names."""
+    given = [a for a in expr.arguments if not isinstance(a, syntax.Named)]
+    arguments = [elaborate_expr(scope, argument) for argument in given]
+    named = [a for a in expr.arguments if isinstance(a, syntax.Named)]
+    taken = list(_TOLERANCES) if expr.function.name == "isclose" else []
+    found: dict[str, core.Expr] = {}
+    for argument in named:
+        name, span = argument.name.name, scope.place_of(argument.span)
+        value = elaborate_expr(scope, argument.value)
+        position = taken.index(name) + 2 if name in taken else 0
+        if position < len(arguments) or name in found:
+            help = "only `isclose` has them: `isclose(a, b, rel := 0.01, abs := 0)`"
+            words = {"found": f"`{name} :=`", "expected": "a plain argument"}
+            scope.report(Code.SYNTAX_ERROR, span, **words, help=help)
+        found[name] = value
+    for name in taken[max(0, len(arguments) - 2) :] if found else ():
+        default = core.Constant(_TOLERANCES[name], span=expr.span, type=Type.REAL)
+        arguments.append(found.get(name, default))
+    return tuple(arguments)
 
 
 def _inline_definition(

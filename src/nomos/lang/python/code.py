@@ -359,8 +359,8 @@ class _Straight:
             case _:
                 raise _NotStraight
         scope = self.block.scope
-        if find_signature(scope, name) is None:
-            raise _NotStraight
+        if find_signature(scope, name) in (None, BUILT_IN["sum"]):
+            raise _NotStraight  # in the block, `sum` is Python's own
         # What is wrong here is reported by `_check_outside_names`; this must stay silent.
         silent = Scope(scope.source, scope.offer, scope.half_declared)
         silent.symbols, silent.sizes = scope.symbols, scope.sizes

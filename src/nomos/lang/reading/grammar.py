@@ -95,7 +95,7 @@ _MADE: dict[str, Callable[[Token], Any]] = {
     "FALSE": lambda token: syntax.Constant(False, span=token_span(token)),
     "NULL": lambda token: syntax.Constant(None, span=token_span(token)),
     **dict.fromkeys(("QUANTIFIER", "IMPLIES", "OR", "AND", "NOT", "COMPARE"), str),
-    **dict.fromkeys(("PLUS", "MINUS", "TIMES"), str),
+    **dict.fromkeys(("PLUS", "MINUS", "TIMES", "POWER", "LESS"), str),
 }
 # The rules whose parts are the fields of a node, in their order.
 _NODES = {
@@ -111,6 +111,7 @@ _NODES = {
     "index": syntax.Index,
     "unary": syntax.Unary,
     "feature": syntax.Feature,
+    "named": syntax.Named,
     "update": syntax.Update,
     "call": syntax.Call,
 }
@@ -177,9 +178,17 @@ class _Build(Transformer[Token, Any]):
         )
 
     def quantifier(self, children: list[Any]) -> syntax.Quantifier:
-        word, *indices, over, body = _meaningful_parts(children)
+        word, (indices, is_ordered), over, *given, body = _meaningful_parts(children)
+        condition = given[0] if given else None
         span = _span_across(children)
-        return syntax.Quantifier(word, tuple(indices), over, body, span=span)
+        return syntax.Quantifier(
+            word, indices, over, condition, body, is_ordered, span=span
+        )
+
+    def indices(self, children: list[Any]) -> tuple[tuple[syntax.Name, ...], bool]:
+        parts = _meaningful_parts(children)
+        names = tuple(part for part in parts if isinstance(part, syntax.Name))
+        return names, len(parts) > len(names)
 
     def qualified_call(self, children: list[Any]) -> syntax.Call:
         subject, name, arguments = _meaningful_parts(children)

@@ -64,6 +64,14 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Named(Node):
+    """An argument with its name, `rel := 0.01`."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Feature(Node):
     """A feature of a record, `x.age`."""
 
@@ -117,10 +125,10 @@ AllowedExprs = OneOf | Between
 
 @dataclass(frozen=True, slots=True)
 class Membership(Node):
-    """`d in {0, 2}` or `d in 0..1`."""
+    """`d in {0, 2}` or `d in 0..1`, or `d in top`, a list or a set that is computed."""
 
     subject: Expr
-    allowed: AllowedExprs
+    allowed: AllowedExprs | Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +150,17 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """`forall i < j in xs: e`, or the same with `exists`, `count` or `sum`."""
+    """`forall i < j in xs if c: e`, or the same with `exists`, `count`, `sum` and so on.
+
+    Indices are ordered where they stand as `i < j`; `i, j` is every pair.
+    """
 
     word: str
     indices: tuple[Name, ...]
-    over: Name
+    over: Expr
+    condition: Expr | None
     body: Expr
+    is_ordered: bool = False
 
 
 Expr = (
@@ -156,6 +169,7 @@ Expr = (
     | Constant
     | Name
     | Call
+    | Named
     | Feature
     | Update
     | Unary

@@ -6,47 +6,48 @@ statement, and the indentation of the Python block. What is said stays as it is.
 
 from __future__ import annotations
 
-import ast
-import io
-import tokenize
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span
+from nomos.diagnostics.render import render_all
 from nomos.errors import SpecError
 from nomos.lang.nodes import tree_shape
-from nomos.lang.python.block import PythonCode, indentation_of, is_code
+from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import CHAINS, operands_of, operator_chain
-from nomos.lang.writing.layout import INDENT, Doc, Group, Line, Nest, lay_out
+from nomos.lang.writing.layout import Doc, Group, Line, Nest, lay_out
+from nomos.lang.writing.python import dump_statements, format_block
 
 # How tightly each form binds, as in the grammar.
 _PRECEDENCE = {"==>": 1, "||": 2, "&&": 3}
 _PRECEDENCE |= dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
-_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7}
-_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 9
+_PRECEDENCE |= {"+": 6, "-": 6, "*": 7, "/": 7, "%": 7, "**": 9}
+_WHOLE, _IMPLIES, _NOT, _COMPARE, _SUM, _SIGN, _POSTFIX = 0, 1, 4, 5, 6, 8, 10
 
 
 def format_spec(source: Source) -> str:
     """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
     parsed = parse_spec(source)
     if parsed.diagnostics:
-        raise SpecError(source, parsed.diagnostics)
+        raise SpecError(
+            source, parsed.diagnostics, render_all(parsed.diagnostics, source)
+        )
     spec, block = parsed.spec, ""
     before: list[str] | None = None
     if spec.block is not None:  # else it is a file of params and definitions
         python = PythonCode(source, spec.block)
         broken = [d for d in python.diagnostics if d.code is Code.PYTHON_SYNTAX]
         if broken:
-            raise SpecError(source, broken)
-        before = _dump_statements(python.statements)
-        block = _format_block(source, spec.block, python)
+            raise SpecError(source, broken, render_all(broken, source))
+        before = dump_statements(python.statements)
+        block = format_block(source, spec.block, python)
     text = _Writer(source, spec).write_spec(block)
     made = Source(source.name, text)
     again = parse_spec(made).spec
     after: list[str] | None = None
     if again.block is not None:
-        after = _dump_statements(PythonCode(made, again.block).statements)
+        after = dump_statements(PythonCode(made, again.block).statements)
     same = _meaning_of(again) == _meaning_of(spec) and after == before
     assert same, "formatting must not change a spec"
     return text
@@ -75,7 +76,7 @@ def _precedence_of(expr: syntax.Expr) -> int:
             return _NOT if operator == "!" else _SIGN
         case syntax.Membership():
             return _COMPARE
-        case syntax.Conditional() | syntax.Quantifier():
+        case syntax.Conditional() | syntax.Quantifier() | syntax.Named():
             return _WHOLE
         case syntax.Number() | syntax.String() | syntax.Constant() | syntax.Name():
             return _POSTFIX
@@ -89,6 +90,27 @@ def _operand_doc(expr: syntax.Expr, least: int) -> Doc:
     """Return an operand, in parentheses where it binds less than it has to."""
     doc = _expr_doc(expr)
     return doc if _precedence_of(expr) >= least else _brackets_doc("(", doc, ")")
+
+
+def _part_doc(expr: syntax.Expr, least: int, *, is_last: bool = True) -> Doc:
+    """Return an operand of logic: what goes as far as it can stands bare at its end."""
+    if is_last and least <= _NOT and _precedence_of(expr) == _WHOLE:
+        return _expr_doc(expr)
+    if not is_last and _is_open(expr):
+        return _brackets_doc("(", _expr_doc(expr), ")")
+    return _operand_doc(expr, least)
+
+
+def _is_open(expr: syntax.Expr) -> bool:
+    """Tell whether an expression ends in one that would go on with what follows."""
+    while True:
+        match expr:
+            case syntax.Unary(operator="!", operand=inner):
+                expr = inner
+            case syntax.Binary(operator="&&" | "||" | "==>", right=inner):
+                expr = inner
+            case _:
+                return isinstance(expr, syntax.Conditional | syntax.Quantifier)
 
 
 def _brackets_doc(opening: str, inside: Doc, closing: str) -> Doc:
@@ -107,6 +129,8 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             return name
         case syntax.Call():
             return _call_doc(expr)
+        case syntax.Named(name=name, value=value):
+            return (f"{name.name} := ", _expr_doc(value))
         case syntax.Feature(subject=subject, feature=feature):
             return (_subject_doc(subject), ".", feature.name)
         case syntax.Update():
@@ -115,21 +139,31 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
             operation = isinstance(operand, syntax.Binary | syntax.Membership)
             least = _SIGN if operation else _NOT
-            return ("!", _operand_doc(operand, least))
+            return ("!", _part_doc(operand, least))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _operand_doc(operand, _SIGN))
+        case syntax.Binary(operator="**", left=left, right=right):
+            return (_operand_doc(left, _POSTFIX), " ** ", _operand_doc(right, _SIGN))
         case syntax.Binary():
             return _operation_doc(expr)
         case syntax.Membership(subject=subject, allowed=allowed):
-            return Group((_operand_doc(subject, _SUM), " in ", _limits_doc(allowed)))
+            items: Doc = (
+                _limits_doc(allowed)
+                if isinstance(allowed, syntax.OneOf | syntax.Between)
+                else _operand_doc(allowed, _SUM)
+            )
+            return Group((_operand_doc(subject, _SUM), " in ", items))
         case syntax.Conditional():
             return _conditional_doc(expr)
         case syntax.Index(subject=subject, index=index):
             return (_subject_doc(subject), "[", _expr_doc(index), "]")
         case syntax.Quantifier():
-            names = " < ".join(index.name for index in expr.indices)
-            head = f"{expr.word} {names} in {expr.over.name}:"
-            return Group((head, Nest((Line(" "), _expr_doc(expr.body)))))
+            between = " < " if expr.is_ordered else ", "
+            names = between.join(index.name for index in expr.indices)
+            head: Doc = (f"{expr.word} {names} in ", _operand_doc(expr.over, _POSTFIX))
+            if expr.condition is not None:
+                head = (head, " if ", _expr_doc(expr.condition))
+            return Group((head, ":", Nest((Line(" "), _expr_doc(expr.body)))))
         case _:
             assert_never(expr)
 
@@ -210,10 +244,14 @@ def _operation_doc(expr: syntax.Binary) -> Doc:
         )  # comparisons do not chain
         first = nodes[-1].left
         others = [(node.operator, node.right) for node in reversed(nodes)]
-    head = _operand_doc(first, level + 1)
+    head = _part_doc(first, level + 1, is_last=False)
     # Lines of a first operand that is a chain itself stand further in than ours.
     head = Nest(head) if isinstance(first, syntax.Binary) else head
-    lines = [(Line(" "), f"{sign} ", _operand_doc(o, level + 1)) for sign, o in others]
+    last = others[-1][1]
+    lines = [
+        (Line(" "), f"{sign} ", _part_doc(o, level + 1, is_last=o is last))
+        for sign, o in others
+    ]
     return Group((head, Nest(tuple(lines))))
 
 
@@ -312,64 +350,3 @@ class _Writer:
         if not self.comments:
             return False
         return not self.text[self.end : self.comments[-1].span.start].strip(" \t\f")
-
-
-def _format_block(source: Source, block: syntax.Block, python: PythonCode) -> str:
-    """Return the block, its code indented by one step, where that changes nothing."""
-    opened = "{\n" + "".join(f"{line}\n" for line in _indent_lines(python.lines)) + "}"
-    again = Source(source.name, opened)
-    span = Span(0, len(opened))
-    reread = PythonCode(again, syntax.Block(opened[1:-1], span=span))
-    if (
-        _dump_statements(reread.statements)
-        == _dump_statements(python.statements)
-        is not None
-    ):
-        return opened
-    return source.slice(block.span)  # too deep to be compared
-
-
-def _indent_lines(lines: tuple[str, ...]) -> list[str]:
-    """Return lines indented by one step; what stands inside a string stays as it is."""
-    base = next((indentation_of(line) for line in lines if is_code(line)), None)
-    inside = _begin_inside_strings(lines)
-    out: list[str] = []
-    for number, line in enumerate(lines):
-        ended = line if number + 1 in inside else line.rstrip()
-        if number in inside:
-            out.append(ended)
-            continue
-        if base is not None and line.startswith(base):
-            code = ended.removeprefix(base)
-        else:  # a comment, or a line inside brackets
-            code = ended.lstrip()
-        if code:
-            out.append(" " * INDENT + code)
-        elif out and out[-1]:
-            out.append("")
-    return out if not out or out[-1] else out[:-1]
-
-
-def _begin_inside_strings(lines: tuple[str, ...]) -> set[int]:
-    """Return the lines that begin inside a string: their blanks belong to a value."""
-    found: set[int] = set()
-    opened: list[int] = []  # the rows on which strings with parts in braces begin
-    # Inside a bracket the tokenizer does not mind the indentation.
-    text = io.StringIO("(\n" + "\n".join(lines) + "\n)")
-    for token in tokenize.generate_tokens(text.readline):
-        kind = tokenize.tok_name[token.type]
-        first, last = token.start[0], token.end[0]
-        if kind in ("FSTRING_START", "TSTRING_START"):
-            opened.append(first)
-        elif kind in ("FSTRING_END", "TSTRING_END"):
-            found |= set(range(opened.pop(), last))
-        elif kind == "STRING":
-            found |= set(range(first, last))
-    return {row - 1 for row in found}  # rows count from 1, ours is the second
-
-
-def _dump_statements(statements: list[ast.stmt]) -> list[str] | None:
-    try:
-        return [ast.dump(statement) for statement in statements]
-    except RecursionError:
-        return None

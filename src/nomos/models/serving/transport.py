@@ -93,10 +93,10 @@ class Transport:
         body = None if content is None else json.dumps({"id": id, **content})
         status, data = self._send_request("GET" if body is None else "POST", path, body)
         if status >= 500 or status in _PASSING:
-            raise Passing(f"it answered with the status {status}{_quote_answer(data)}")
+            raise Passing(f"it answered with the status {status}{quote_answer(data)}")
         if status != 200:
             raise Refused(
-                f"{self.url} answered with the status {status}{_quote_answer(data)}"
+                f"{self.url} answered with the status {status}{quote_answer(data)}"
             )
         try:
             answer = json.loads(data)
@@ -104,7 +104,7 @@ class Transport:
                 raise Passing("it answered another request")
             return read(answer)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Passing(f"its answer makes no sense{_quote_answer(data)}") from None
+            raise Passing(f"its answer makes no sense{quote_answer(data)}") from None
 
     def _send_request(
         self, method: str, path: str, body: str | None
@@ -170,13 +170,13 @@ def _abort_request(
             open_socket.shutdown(socket.SHUT_RDWR)
 
 
-def _quote_answer(data: bytes) -> str:
+def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
         told = json.loads(data)
         text = str(told.get("error", told)) if isinstance(told, dict) else str(told)
-    except ValueError:
-        text = data.decode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]
     return f": {text}" if text else ""
 

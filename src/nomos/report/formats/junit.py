@@ -83,7 +83,9 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
         picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
         detail = f"{picture}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
-    elif ruling.status or result.problem or counts.unstable or result.verdict == "open":
+    elif (
+        ruling.status or result.problem or counts.flaky or result.verdict == "undecided"
+    ):
         # Known bugs excuse no problem: what was not judged may hide a new one.
         message = "; ".join(r.text for r in told.remarks if r.is_problem) or said
         _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from nomos import __version__
 from nomos.report.html.cards import MOST_DRAWN, WHOLE, Cards, write_cards
 from nomos.report.html.drawings import HEIGHT, LEFT, RIGHT, WIDTH, Plot, plot_curve
+from nomos.report.html.signoff import SignOff, build_sign_off
 from nomos.report.html.templating import (
     content_policy,
     template_environment,
@@ -34,6 +35,7 @@ from nomos.report.view import (
     model_names,
     view_properties,
 )
+from nomos.results.gate import Ruling
 from nomos.results.result import Result
 
 _LONGEST_SPEC = 100_000  # characters
@@ -78,8 +80,12 @@ class Section:
         return Markup("<hr>").join(self.cards.rest)
 
 
-def html_page(results: Sequence[Result], failures: Sequence[Failure] = ()) -> str:
-    """Return the page."""
+def html_page(
+    results: Sequence[Result],
+    failures: Sequence[Failure] = (),
+    rulings: Sequence[Ruling] = (),
+) -> str:
+    """Return the page; with rulings, a section to sign stands first."""
     told = view_properties(results)
     bugs = [_clearest_first(one) for one in told]
     cards = write_cards(bugs)
@@ -101,6 +107,7 @@ def html_page(results: Sequence[Result], failures: Sequence[Failure] = ()) -> st
         headline=_page_headline(told, len(failures)),
         totals=_page_totals(told),
         failures=failures,
+        sign_off=build_sign_off(told, rulings) if rulings else None,
     )
 
 
@@ -109,13 +116,19 @@ def render_page(
     columns: Sequence[Column],
     *,
     failures: Sequence[Failure] = (),
+    sign_off: SignOff | None = None,
     **words: str,
 ) -> str:
     """Return a page with these sections."""
     script = Markup(template_text("script.js"))  # ours, as the style is
     style = Markup(template_text("style.css"))
     plot = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
-    facts: Mapping[str, Any] = {**words, "plot": plot, "failures": failures}
+    facts: Mapping[str, Any] = {
+        **words,
+        "plot": plot,
+        "failures": failures,
+        "sign_off": sign_off,
+    }
     found = {status for section in sections for status in section.cards.statuses}
     template = template_environment().get_template("page.html")
     return template.render(
@@ -221,7 +234,7 @@ def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
 
 def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
     violated = sum(one.verdict == "violated" for one in told)
-    failed = sum(one.verdict in ("failed", "open") for one in told)
+    failed = sum(one.verdict in ("failed", "undecided") for one in told)
     properties = len({one.first.subject.spec for one in told})
     models = len({one.first.subject.model for one in told})
     named = count_of(properties, "property", "properties")

@@ -1,6 +1,6 @@
 """From the violations of a campaign to its bugs: each new one is run again.
 
-The first violations of a campaign, and a fixed sample of the later ones, are run alone.
+The first violations of a campaign, and a fixed sample of the later ones, are run in isolation.
 The sample depends on the numbers of cases only, so it is the same for every batch size,
 way and number of workers. The others were run again in a batch of violated cases.
 """
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Violations, join_violations, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
@@ -30,12 +30,14 @@ MOST_BUGS_KEPT = (
     10_000  # in a result; more are counted, stored and replayed by their id
 )
 _SPREADING = 0x9E3779B97F4A7C15  # what makes neighbouring numbers unlike
-_SAMPLED = 16  # of the violations behind the first ones, one in so many is run alone
+_SAMPLED = (
+    16  # of the violations behind the first ones, one in so many is run in isolation
+)
 
 
 @dataclass(frozen=True, slots=True)
-class RunAlone:
-    """What became of a case that was run alone, with its values described."""
+class IsolatedRerun:
+    """What became of a case that was run in isolation, with its values described."""
 
     verdict: Verdict
     why: str
@@ -46,14 +48,14 @@ class RunAlone:
     is_rounded: bool = False  # it is violated at the run's precision, not at float32
 
 
-Confirm = Callable[[Sequence[KnownCase]], list[RunAlone]]
+Confirm = Callable[[Sequence[KnownCase]], list[IsolatedRerun]]
 
 
 @dataclass(slots=True)
 class Taken:
     """What came of the violations of a chunk."""
 
-    bugs: list[Bug] = field(default_factory=list)  # new ones that were run alone
+    bugs: list[Bug] = field(default_factory=list)  # new ones that were run in isolation
     crashes: list[CrashedCase] = field(default_factory=list)
     stops_at: int | None = None  # the row behind the first bug, where that is the end
 
@@ -64,7 +66,7 @@ def no_totals() -> Any:
 
 
 class Bugs:
-    """The violations of a campaign, told apart, run again and counted."""
+    """The violations of a campaign, deduplicated, re-run and counted."""
 
     def __init__(
         self,
@@ -77,7 +79,7 @@ class Bugs:
     ) -> None:
         self.subject = subject
         self.table = table
-        self.most_alone = confirm
+        self.most_isolated = confirm
         self.most_rerun: int | None = None  # as far as the calls of the model go
         self.until_bug = until_bug
         self.known: KnownNames | None = None  # names of the cases that are known bugs
@@ -109,43 +111,43 @@ class Bugs:
         self, new: Violations, first: int, confirm: Confirm, taken: Taken
     ) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
-        how = np.where(new.came_back, How.BATCH, How.UNSTABLE).astype(np.int8)
+        how = np.where(new.came_back, How.BATCH, How.FLAKY).astype(np.int8)
         alone = self._choose_bugs_to_rerun(new.rows + first)
         step = 1 if self.until_bug else max(1, len(alone))
-        outcomes: list[RunAlone] = []
+        outcomes: list[IsolatedRerun] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
             ran = confirm([new.case_of(number) for number in some])
             outcomes += ran
             if len(ran) < len(some):
                 break
-            if self.until_bug and _how(outcomes[-1]) is How.ALONE:
+            if self.until_bug and _how(outcomes[-1]) is How.ISOLATED:
                 how = how[: some[-1] + 1]
                 taken.stops_at = int(new.rows[some[-1]]) + 1
                 break
         # Not before all were run: a signal meanwhile must not leave half of them noted.
         alone = alone[: len(outcomes)]
-        self.totals.run_alone += len(alone)
+        self.totals.isolated_reruns += len(alone)
         for number, outcome in zip(alone, outcomes, strict=True):
             how[number] = _how(outcome)
             self.totals.rounded += outcome.is_rounded
-            self._note_alone(new, number, first, outcome, taken)
+            self._note_isolated(new, number, first, outcome, taken)
         self._note_others(new, how, first, alone)
         return how
 
     def _choose_bugs_to_rerun(self, cases: Array) -> list[int]:
-        """Return which new violations are run alone, by their rank and case number."""
+        """Return which new violations are run in isolation, by their rank and case number."""
         limits = [
-            most for most in (self.most_alone, self.most_rerun) if most is not None
+            most for most in (self.most_isolated, self.most_rerun) if most is not None
         ]
         if self.until_bug or not limits:
             left = len(cases)
             if self.most_rerun is not None:
-                left = min(left, self.most_rerun - self.totals.run_alone)
+                left = min(left, self.most_rerun - self.totals.isolated_reruns)
             return list(range(left))
-        most_alone = min(limits)
-        first = max(1, most_alone // 3)
-        left = most_alone - self.totals.run_alone
+        most_isolated = min(limits)
+        first = max(1, most_isolated // 3)
+        left = most_isolated - self.totals.isolated_reruns
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
@@ -156,8 +158,13 @@ class Bugs:
             chosen += sampled[: left - len(chosen)].tolist()
         return chosen
 
-    def _note_alone(
-        self, new: Violations, number: int, first: int, outcome: RunAlone, taken: Taken
+    def _note_isolated(
+        self,
+        new: Violations,
+        number: int,
+        first: int,
+        outcome: IsolatedRerun,
+        taken: Taken,
     ) -> None:
         how = _how(outcome)
         if how is How.CRASHED:
@@ -169,7 +176,7 @@ class Bugs:
             )
             taken.crashes.append(crash)
         bug = self._note(new, number, first, how, outcome)
-        if how is How.ALONE:
+        if how is How.ISOLATED:
             taken.bugs.append(bug)
 
     def _note_others(
@@ -199,7 +206,7 @@ class Bugs:
         number: int,
         first: int,
         how: How,
-        outcome: RunAlone | None,
+        outcome: IsolatedRerun | None,
     ) -> Bug:
         """Count a new violation, and keep it where there is room."""
         bug = self._bug(new, number, outcome, first=first)
@@ -208,7 +215,7 @@ class Bugs:
                 bug = replace(bug, is_new=False)
             self.totals.unique_bugs += 1
             self.totals.new_bugs += bug.is_new
-            self.totals.confirmed += how is How.ALONE
+            self.totals.confirmed += how is How.ISOLATED
             self.totals.repeated += how is How.BATCH
             self.keep(self.table.count + number, bug)
         if self.is_stored:
@@ -219,7 +226,7 @@ class Bugs:
         self,
         found: Violations,
         number: int,
-        outcome: RunAlone | None,
+        outcome: IsolatedRerun | None,
         *,
         first: int = 0,
         seen: int = 1,
@@ -227,16 +234,16 @@ class Bugs:
         """Return one violation; its chunk's first case has the number `first`."""
         choices, records = found.case_of(number)
         failures = failures_of(int(found.failed[number]))
-        gap = float(found.gaps[number])
+        margin = float(found.margins[number])
         return Bug(
             id=self._bug_names(choices),
             case=int(found.rows[number]) + first,
             choices=choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
-            gap=None if math.isnan(gap) else gap,
+            margin=None if math.isnan(margin) else margin,
             seen=seen,
-            confirmed="batch" if outcome is None else "alone",
+            confirmed="batch" if outcome is None else "isolated",
             inputs={} if outcome is None else outcome.inputs,
             outputs={} if outcome is None else outcome.outputs,
             records=records,
@@ -254,12 +261,12 @@ class Bugs:
         totals, told = self.totals, places >= 0
         how = self.table.count_met(places[told], touch=self.is_stored)
         totals.violations += int((how <= How.BATCH).sum())
-        totals.unstable += int((how == How.UNSTABLE).sum())
+        totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if not told.all():  # too many to be told apart: those that came back count
+        if not told.all():  # too many to deduplicate: those that failed again count
             back = int(found.came_back[~told].sum())
             totals.violations += back
-            totals.unstable += int((~told).sum()) - back
+            totals.flaky += int((~told).sum()) - back
             if not self.table.repeats:
                 totals.unique_bugs += back
                 totals.repeated += back
@@ -286,6 +293,6 @@ class Bugs:
         return BugList(len(order), bug, alone)
 
 
-def _how(outcome: RunAlone) -> How:
-    known = {Verdict.VIOLATED: How.ALONE, Verdict.CRASHED: How.CRASHED}
-    return known.get(outcome.verdict, How.UNSTABLE)
+def _how(outcome: IsolatedRerun) -> How:
+    known = {Verdict.VIOLATED: How.ISOLATED, Verdict.CRASHED: How.CRASHED}
+    return known.get(outcome.verdict, How.FLAKY)

@@ -1,7 +1,7 @@
 """One campaign: judged chunks in, in order; counts, bugs and a result out.
 
 A campaign runs nothing itself. It says which cases it wants, takes in what became of
-them and asks for single cases to be run alone, so it is the same for every executor.
+them and asks for single cases to be run in isolation, so it is the same for every executor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import Meter
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.results.result import (
     CallCounts,
@@ -79,7 +79,7 @@ class Campaign:
         self.bugs = Bugs(
             self.subject,
             ViolationTable(about.inputs, repeats=not plan.is_listed),
-            confirm=options.run_alone,
+            confirm=options.most_isolated_reruns,
             until_bug=options.until_bug,
             totals=self.totals,
         )
@@ -308,7 +308,7 @@ class Campaign:
         self.spent += int(judged.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
         self._asked_again += judged.asked_again
-        totals.moved += judged.moved
+        totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
         if judged.reasons:
             self.reasons += count_reasons(judged, end)
@@ -341,7 +341,7 @@ class Campaign:
             once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)
-        still, accepted = self.recorded.still, self.options.accept_unstable
+        still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
         problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
         return Result(
@@ -360,7 +360,7 @@ class Campaign:
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
-            gaps=table.gaps(),
+            margins=table.count_margins(),
             bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
             recorded=self.recorded,
@@ -386,9 +386,9 @@ class Campaign:
         for number, one in enumerate(self.subject.ensures):
             violations, unique = self.bugs.table.failing(number)
             rate = self._rate(violations, counts)
-            is_idle = counts.passed > 0 and not self.reached >> number & 1
+            is_vacuous = counts.passed > 0 and not self.reached >> number & 1
             told = (one.name, one.text, one.line)
-            found.append(EnsuresCounts(*told, violations, unique, rate, is_idle))
+            found.append(EnsuresCounts(*told, violations, unique, rate, is_vacuous))
         return tuple(found)
 
     def _rate(self, violations: int, counts: Counts) -> Interval | None:

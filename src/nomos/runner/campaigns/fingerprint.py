@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import platform
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nomos import __version__
+from nomos.models.kinds import all_kinds
 from nomos.runner.jobs import Prepared
 
 _MOST_BYTES, _MOST_ITEMS, _MOST_LAZY = 2**25, 10_000, 64
@@ -36,7 +40,18 @@ def fingerprint(prepared: Prepared) -> dict[str, str]:
         "model": _of_file(prepared.model_path) or subject.model,
         "inputs": _of_items(program.source),
         "settings": _digest(repr(settings).encode()),
+        "versions": ", ".join(_loaded_versions()),
     }
+
+
+def _loaded_versions() -> Iterator[str]:
+    """Yield what ran the campaign: Nomos, Python, and the libraries of models in use."""
+    yield f"nomos {__version__}"
+    yield f"python {platform.python_version()}"
+    names = {name for kind in all_kinds() for name in (kind.extra, kind.package)}
+    for name in sorted(names & sys.modules.keys()):
+        if version := getattr(sys.modules[name], "__version__", ""):
+            yield f"{name} {version}"
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -28,7 +28,7 @@ class Proofs:
     _provers: dict[Domain, Prover] = field(default_factory=dict)
     _done: dict[str, Proof] = field(default_factory=dict)  # by what it depends on
 
-    def alone(self, live: Reopened) -> Result:
+    def prove_alone(self, live: Reopened) -> Result:
         """Prove a property, and return that as a result without tested cases."""
         prepared = live.ready_job
         subject, marks = prepared.subject, fingerprint(prepared)
@@ -51,13 +51,13 @@ class Proofs:
         assert isinstance(result.live, Reopened)
         key = repr((result.subject.spec, fingerprint(result.live.ready_job)))
         if key not in self._done:
-            proof = self.alone(result.live).proof
+            proof = self.prove_alone(result.live).proof
             assert proof is not None
             self._done[key] = proof
         return with_proof(result, self._done[key])
 
     def _proof(self, prepared: Prepared) -> Proof:
-        """Prove one spec; what cannot be proved is open, with its reason and place."""
+        """Prove one spec; what cannot be proved is undecided, with its reason and place."""
         program = prepared.engine.program
         try:
             return self._prover(prepared.domain).verify(program, self.options)

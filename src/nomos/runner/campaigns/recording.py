@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import KnownCase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
@@ -42,7 +42,7 @@ class Recording:
     campaign: Campaign
     warn: Callable[[str], None]
     remembered: Callable[[], Any] = lambda: None  # what its worker knows of answers
-    _id: int | None = None
+    id: int | None = None  # of the campaign in the store
     done: Result | None = None  # of a campaign that had ended when its run was killed
     _retries: bool = False
     _due: float = field(default_factory=lambda: time.perf_counter() + _CHECKPOINT_S)
@@ -62,7 +62,7 @@ class Recording:
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
-            self._id = self.store.begin(campaign.result())
+            self.id = self.store.begin(campaign.result())
             self._retries = retry
 
     def retry(self, confirm: Confirm) -> None:
@@ -70,9 +70,9 @@ class Recording:
 
         What became of them is written at once, for a campaign that goes on later.
         """
-        if self._id is not None and self._retries:
+        if self.id is not None and self._retries:
             with self._or_without("this campaign is not stored"):
-                self.campaign.recorded = recorded = self._retry(self._id, confirm)
+                self.campaign.recorded = recorded = self._retry(self.id, confirm)
                 for bug in recorded.fixed:
                     self.store.mark(bug, "fixed")
                 self._write(self.campaign.result(), finished=False)
@@ -88,7 +88,7 @@ class Recording:
             yield
         except StoreError as error:
             self.warn(f"{said}: {error}")
-            self._id, self.campaign.bugs.is_stored = None, False
+            self.id, self.campaign.bugs.is_stored = None, False
 
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
@@ -108,7 +108,7 @@ class Recording:
                 f" {' and '.join(changed)} changed\nhelp: run it anew, without --resume"
             )
         campaign.bugs.is_stored = True
-        self._id = found.id
+        self.id = found.id
         if found.is_finished:
             self.done, campaign.stop = found.result, found.result.reason or "it ended"
             return True
@@ -163,19 +163,19 @@ class Recording:
     def progress(self) -> None:
         """Write what is new, now and then."""
         is_due = time.perf_counter() > self._due
-        if self._id is not None and is_due and self.campaign.can_resume:
+        if self.id is not None and is_due and self.campaign.can_resume:
             self._write(self.campaign.result(), finished=False)
 
     def finish(self, result: Result) -> None:
         """Write the rest; a campaign that was stopped from outside can be resumed."""
-        if self._id is None:
+        if self.id is None:
             return
         stopped = self.campaign.is_stopped
         if self.done is None and not self._write_end(result, stopped=stopped):
             return
         bugs, options = self.campaign.bugs, self.campaign.options
         if options.accept and bugs.is_stored and not stopped:
-            self._accept(self._id, result.subject)
+            self._accept(self.id, result.subject)
 
     def _write_end(self, result: Result, *, stopped: bool) -> bool:
         """Write the rest; False in the middle of a range: the last checkpoint holds."""
@@ -185,7 +185,7 @@ class Recording:
         return True
 
     def _write(self, result: Result, *, finished: bool) -> None:
-        assert self._id is not None
+        assert self.id is not None
         campaign, began = self.campaign, time.perf_counter()
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
         state = _state(campaign)
@@ -193,7 +193,7 @@ class Recording:
             state["remembered"] = self.remembered() or campaign.remembered
         with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
-                self._id,
+                self.id,
                 result,
                 state,
                 new=new,
@@ -275,7 +275,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         range(len(rows)),
         [bug.choices for bug in bugs],
         [bug.mask for bug in bugs],
-        [math.nan if bug.gap is None else bug.gap for bug in bugs],
+        [math.nan if bug.margin is None else bug.margin for bug in bugs],
     )
     campaign.bugs.table.recall(
         np.array([bug.case for bug in bugs], dtype=np.int64),
@@ -286,10 +286,3 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         if row.is_bug:
             campaign.bugs.keep(place, row.bug)
-
-
-def mark_reported(store: Store | None, results: Iterable[Result]) -> None:
-    """Note in a store, and close it, that the reports of campaigns are written."""
-    if store is not None:
-        with store:
-            store.mark_reported(results)

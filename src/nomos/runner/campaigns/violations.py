@@ -1,4 +1,4 @@
-"""The violations of a campaign, told apart by their choices and counted."""
+"""The violations of a campaign, deduplicated by their choices and counted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from nomos.device import Array
 from nomos.engine.judged import Violations
 from nomos.engine.vectorized.distinct import Distinct, keys_of
 
-MOST_TOLD_APART = 1_000_000  # different violations; more are counted, not told apart
+MOST_TOLD_APART = 1_000_000  # unique violations; more are counted, not deduplicated
 _MOST_GAPS = 10_000  # different values; more are no histogram
 
 
 class How(IntEnum):
     """What became of a violation when it was run again."""
 
-    ALONE = 0  # it came back, alone
-    BATCH = 1  # it came back, in a batch of other cases
-    UNSTABLE = 2  # it did not come back
+    ISOLATED = 0  # it failed again, alone
+    BATCH = 1  # it failed again, in a batch of other cases
+    FLAKY = 2  # it did not fail again
     CRASHED = 3  # it ended in an error
 
 
@@ -30,7 +30,7 @@ class _Columns:
         self.seen = np.zeros(1024, dtype=np.int64)
         self.how = np.zeros(1024, dtype=np.int8)
         self.failed = np.zeros(1024, dtype=np.int64)
-        self.gap = np.zeros(1024)
+        self.margin = np.zeros(1024)
         self.case = np.zeros(1024, dtype=np.int64)
 
     def reach(self, count: int) -> None:
@@ -43,7 +43,7 @@ class _Columns:
 
 
 class ViolationTable:
-    """Tells violations apart and counts how often each was met.
+    """Deduplicates violations and counts how often each was met.
 
     Where every case comes once, `repeats` is off: each violation is a new one.
     """
@@ -74,7 +74,7 @@ class ViolationTable:
         self._columns.reach(self.count)
         self._columns.how[places] = how
         self._columns.failed[places] = found.failed
-        self._columns.gap[places] = found.gaps
+        self._columns.margin[places] = found.margins
         self._columns.case[places] = cases
         inputs, is_bug = found.choices[:, : self.input_count], how <= How.BATCH
         inputs = inputs if is_bug.all() else inputs[is_bug]
@@ -129,13 +129,13 @@ class ViolationTable:
         fails = (self._columns.failed[bugs] >> number) & 1
         return int(self._columns.seen[bugs] @ fails), int(fails.sum())
 
-    def gaps(self) -> dict[float, int] | None:
-        """Count the gaps of all violations; None where one has none."""
+    def count_margins(self) -> dict[float, int] | None:
+        """Count the margins of all violations; None where one has none."""
         bugs = self._bugs()
-        gaps, seen = self._columns.gap[bugs], self._columns.seen[bugs]
-        if np.isnan(gaps).any() or self.count >= MOST_TOLD_APART:
+        margins, seen = self._columns.margin[bugs], self._columns.seen[bugs]
+        if np.isnan(margins).any() or self.count >= MOST_TOLD_APART:
             return None
-        values, where = np.unique(gaps, return_inverse=True)
+        values, where = np.unique(margins, return_inverse=True)
         if len(values) > _MOST_GAPS:
             return None
         sums = np.bincount(where, weights=seen, minlength=len(values)).astype(int)

@@ -1,9 +1,9 @@
 """Where cases run: in this process, in processes of their own, on Ray.
 
-A worker prepares a job once and then evaluates ranges of it; a crew has workers, hands ranges
+A worker prepares a job once and then evaluates ranges of it; a pool has workers, hands ranges
 out and replaces a worker that died. The driver sees the same interface for all of them.
 
-The invariant: a task is given to a crew as data and comes back as data, or as its failure. A
+The invariant: a task is given to a pool as data and comes back as data, or as its failure. A
 worker that crashes, hangs or runs out of memory costs its own range only.
 """
 
@@ -12,17 +12,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nomos.runner.executors.crew import Crew
+    from nomos.runner.executors.pool import WorkerPool
     from nomos.runner.executors.worker import Setting
     from nomos.runner.options import Options
 
 
-def crew_for(setting: Setting, options: Options) -> Crew:
+def make_pool(setting: Setting, options: Options) -> WorkerPool:
     """Return workers outside this process."""
     if options.engine == "ray":
-        from nomos.runner.executors.ray import RayCrew
+        from nomos.runner.executors.ray import RayPool
 
-        return RayCrew(setting, options)
-    from nomos.runner.executors.processes import ProcessCrew
+        return RayPool(setting, options)
+    from nomos.runner.executors.processes import ProcessPool
 
-    return ProcessCrew(setting, options)
+    return ProcessPool(setting, options)

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import DomainError, ModelError, NomosError, StoreError
-from nomos.runner.executors.crew import Answer, Crew, Died
+from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
@@ -93,7 +93,7 @@ class _Process:
 
     def give(self, ticket: int, task: tuple[Any, ...]) -> None:
         """Let it do a task."""
-        self.ticket, self._phase = ticket, task[1]
+        self.ticket, self._phase = ticket, task[0].phase
         self._sign[:] = _SIGN.pack(0.0, WHOLE_CHUNK) + _CALLS.pack(0)
         self._send(task)
 
@@ -124,9 +124,9 @@ class _Process:
         self.ticket = None
         died = self._death()
         calls = _CALLS.unpack_from(self._sign, _SIGN.size)[0]
-        return Answer(ticket, died=died, asked={self._phase: calls})
+        return Answer(ticket, crash=died, asked={self._phase: calls})
 
-    def _death(self) -> Died:
+    def _death(self) -> WorkerCrash:
         try:
             status = self.process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:  # a model may have closed the pipe
@@ -134,7 +134,7 @@ class _Process:
             status = self.process.wait()
         row = _SIGN.unpack_from(self._sign)[1]
         reason = self.killed_for or _in_words(status)
-        return Died(reason, None if row == WHOLE_CHUNK else row)
+        return WorkerCrash(reason, None if row == WHOLE_CHUNK else row)
 
     def look(self, limits: Options) -> None:
         """End it where it takes too long or too much."""
@@ -161,7 +161,7 @@ class _Process:
         self._file.close()
 
 
-class ProcessCrew(Crew):
+class ProcessPool(WorkerPool):
     """Worker processes; one that died is replaced."""
 
     can_tell_row = True
@@ -174,17 +174,17 @@ class ProcessCrew(Crew):
         self.size = options.jobs
         self.options = options
         self.setting = setting
-        self._crew: list[_Process] = []
+        self._pool: list[_Process] = []
 
     def _give_out(self) -> None:
-        idle = [w for w in self._crew if w.ticket is None]
+        idle = [w for w in self._pool if w.ticket is None]
         # One that ended with or after its last task, or is about to.
         self._end([w for w in idle if w.killed_for or w.process.poll() is not None])
         while self._todo:
-            one = next((w for w in self._crew if w.ticket is None), None)
-            if one is None and len(self._crew) < self.size:
+            one = next((w for w in self._pool if w.ticket is None), None)
+            if one is None and len(self._pool) < self.size:
                 one = _Process(self.setting, self.launch)
-                self._crew.append(one)
+                self._pool.append(one)
             if one is None:
                 return
             one.give(*self._todo.popleft())
@@ -192,7 +192,7 @@ class ProcessCrew(Crew):
     def wait(self) -> Sequence[Answer]:
         """Wait until at least one task is done."""
         while True:
-            busy = {w.answers: w for w in self._crew if w.ticket is not None}
+            busy = {w.answers: w for w in self._pool if w.ticket is not None}
             ready = wait(list(busy), timeout=_LOOK_S)
             answers = [busy[connection].answer() for connection in ready]  # type: ignore[index]  # ours
             silent = [] if answers else [w for w in busy.values() if w.is_silent]
@@ -206,16 +206,16 @@ class ProcessCrew(Crew):
     def drop(self) -> None:
         """Give up all tasks that are under way or wait."""
         super().drop()
-        self._end([worker for worker in self._crew if worker.ticket is not None])
+        self._end([worker for worker in self._pool if worker.ticket is not None])
 
     def _end(self, workers: Sequence[_Process]) -> None:
         for worker in workers:
-            self._crew.remove(worker)
+            self._pool.remove(worker)
             worker.close()
 
     def close(self) -> None:
         """End all workers."""
-        self._end(list(self._crew))
+        self._end(list(self._pool))
 
 
 def _in_words(status: int) -> str:
@@ -262,6 +262,7 @@ def serve() -> None:
         _SIGN.pack_into(shared, 0, time.monotonic(), row)
 
     watch.mark = mark
+    watch.beat = lambda: mark(_SIGN.unpack_from(shared)[1])
     setting, path, environment = pickle.loads(tasks.recv_bytes())
     sys.path[:] = path
     if setting.folder:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nomos.errors import NomosError
-from nomos.runner.executors.crew import Answer, Crew, Died
+from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
 
@@ -32,7 +32,7 @@ def _import_ray() -> Any:
     return ray
 
 
-class RayCrew(Crew):
+class RayPool(WorkerPool):
     """Actors that take tasks; one that was lost is replaced."""
 
     def __init__(self, setting: Setting, options: Options) -> None:
@@ -118,7 +118,9 @@ class RayCrew(Crew):
                 return None
             ticket, *_ = self._todo.popleft()
             words = str(error).strip().splitlines()
-            return Answer(ticket, died=Died(f"its worker did not start: {words[0]}"))
+            return Answer(
+                ticket, crash=WorkerCrash(f"its worker did not start: {words[0]}")
+            )
         self._idle.append(actor)
         return None
 
@@ -130,7 +132,7 @@ class RayCrew(Crew):
         except (exceptions.RayActorError, exceptions.WorkerCrashedError) as error:
             words = str(error).strip().splitlines()
             reason = self._killed_for.pop(ticket, f"its worker was lost: {words[0]}")
-            return Answer(ticket, died=Died(reason))
+            return Answer(ticket, crash=WorkerCrash(reason))
         except exceptions.RayTaskError as error:
             self._idle.append(actor)
             cause = error.cause

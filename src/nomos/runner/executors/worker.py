@@ -12,8 +12,7 @@ from nomos.accepted import Mode
 from nomos.device import Placement, judging, place_models
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
-from nomos.domain.meter import CallsSpent, Lease, Phase, under_lease
-from nomos.engine.alone import Verdict
+from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
 from nomos.engine.cases import (
     Cases,
     KnownCase,
@@ -23,6 +22,7 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
 from nomos.engine.space import input_count
@@ -31,7 +31,7 @@ from nomos.errors import NomosError
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
-from nomos.runner.campaigns.bugs import RunAlone
+from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
 from nomos.runner.campaigns.explained.flakiness import (
     FlakinessFound,
@@ -65,6 +65,7 @@ class Setting:
     mode: Mode | None = None
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
+    terms: Terms = field(default_factory=Terms)
     folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
@@ -102,16 +103,15 @@ class Worker:
         self._inputs = ""  # the checksum of its inputs
         self._making: dict[int, Making] = {}  # how inputs are made, by the program
 
-    def run_task(
-        self, granted: int | None, phase: Phase, method: str, *arguments: Any
-    ) -> Done:
+    def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        self.lease = Lease(granted, phase, self.report_calls)
+        terms = self.setting.terms
+        self.lease = Lease(grant, self.report_calls, terms, watch.beat)
         try:
             with under_lease(self.lease):
                 value = getattr(self, method)(*arguments)
-        except CallsSpent:
-            raise NomosError("the calls are used up") from None
+        except CallsSpent as spent:
+            raise NomosError(str(spent)) from None
         return Done(value, dict(self.lease.asked), dict(self.lease.raised))
 
     def prepare_job(self, job: Job) -> Prepared:
@@ -274,14 +274,14 @@ class Worker:
             judged.signals = None if signals is None else signals[:, : len(judged)]
         return judged
 
-    def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[RunAlone]:
+    def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
         """Run cases alone, as far as the calls suffice."""
         prepared = self.prepare_job(job)
-        outcomes: list[RunAlone] = []
+        outcomes: list[IsolatedRerun] = []
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
-                outcome = self._run_alone(prepared, case)
+                outcome = self._rerun_isolated(prepared, case)
             except CallsSpent:
                 break
             if case.records and outcome.verdict is Verdict.VIOLATED:
@@ -305,11 +305,11 @@ class Worker:
     def check_cases(
         self, job: Job, sample: FlakinessSample, is_fresh: bool
     ) -> FlakinessFound:
-        """Run these cases otherwise, and tell which came to something else."""
+        """Run these cases otherwise, and return which had another outcome."""
         watch.mark(WHOLE_CHUNK)
         return check_cases(self.prepare_job(job).engine, sample, is_fresh=is_fresh)
 
-    def _run_alone(self, prepared: Prepared, case: KnownCase) -> RunAlone:
+    def _rerun_isolated(self, prepared: Prepared, case: KnownCase) -> IsolatedRerun:
         """Run a case alone; where networks are rounded, float32 is the judge."""
         engine, is_rounded = prepared.engine, False
         if self.setting.placement.is_rounded:
@@ -321,7 +321,7 @@ class Worker:
             outcome = engine.replay(*case)
         spec, schema = engine.program.spec, engine.program.schema
         inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
-        return RunAlone(
+        return IsolatedRerun(
             outcome.verdict,
             outcome.why,
             outcome.traceback,

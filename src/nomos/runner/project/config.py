@@ -8,9 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
+from nomos.accepted import (
+    AMOUNT,
+    COUNT,
+    SEED,
+    SHARE,
+    TEXT,
+    Kind,
+    accept_option,
+    meant,
+)
 from nomos.errors import NomosError
-from nomos.results.gate import Gate, make_gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +32,11 @@ class Config:
     baseline: Path | None = None
     min_cases: int | None = None
     exclude: tuple[str, ...] = ()
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def gate(
-        self,
-        max_rate: str | float | None,
-        baseline: Path | None,
-        min_cases: int | None,
-        **more: Any,
-    ) -> Gate:
-        """Return what campaigns must pass; what is not given is as the project says."""
-        rate = self.max_rate if max_rate is None else max_rate
-        least = self.min_cases if min_cases is None else min_cases
-        return make_gate(rate, baseline or self.baseline, min_cases=least, **more)
+    def complete(self, **given: Any) -> dict[str, Any]:
+        """Return what is given by name; what is None is as the project says."""
+        return {n: getattr(self, n) if v is None else v for n, v in given.items()}
 
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
@@ -68,7 +69,8 @@ _TAKEN: dict[str, Kind] = {
     "min-cases": COUNT,
     "baseline": TEXT,
 }
-_KNOWN = (*_TAKEN, "models", "exclude")
+_KNOWN = (*_TAKEN, "models", "exclude", "prices")
+_PRICES = ("input", "output", "request")  # of a million tokens; of each request
 
 
 def _check_table(path: Path, table: Any) -> Config:
@@ -88,7 +90,10 @@ def _check_table(path: Path, table: Any) -> Config:
             given["baseline"] = path.parent / given["baseline"]
         models = _models_of(path.parent, table.get("models", {}))
         return Config(
-            **given, models=models, exclude=_texts("exclude", table.get("exclude", []))
+            **given,
+            models=models,
+            exclude=_texts("exclude", table.get("exclude", [])),
+            prices=_prices_of(table.get("prices", {})),
         )
     except NomosError as error:
         raise NomosError(f"{path}: [tool.nomos] {error}") from None
@@ -104,6 +109,26 @@ def _models_of(root: Path, table: Any) -> dict[str, tuple[str, ...]]:
     return {
         name: _texts(f"models.{name}", [given] if isinstance(given, str) else given)
         for name, given in table.items()
+    }
+
+
+def _prices_of(table: Any) -> dict[str, dict[str, float]]:
+    """Return the prices of models: a wrong one would spend too much."""
+    is_table = isinstance(table, dict) and all(
+        isinstance(prices, dict) and prices and prices.keys() <= set(_PRICES)
+        for prices in table.values()
+    )
+    if not is_table:
+        raise NomosError(
+            "`prices` takes a table for each model, with the price of a million tokens:"
+            f' "NAME" = {{ input = 0.15, output = 0.6 }}, or request = 0.01; not {table!r}'
+        )
+    return {
+        model: {
+            n: accept_option(f"prices.{model}.{n}", AMOUNT, p)
+            for n, p in prices.items()
+        }
+        for model, prices in table.items()
     }
 
 

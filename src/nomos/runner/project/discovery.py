@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 
+from nomos.accepted import meant
 from nomos.errors import NomosError, NotRun
 from nomos.runner.project.config import load_config
 from nomos.runner.project.naming import place_in_project, project_root
@@ -56,7 +57,8 @@ def discover_specs(
             specs = [spec for spec in specs if not is_library(spec)]
         if not specs and not why:
             what = "holds no .nom file" if path.is_dir() else "does not exist"
-            raise NomosError(f"{argument} {what}")
+            near = [] if path.is_dir() else _names_beside(path)
+            raise NomosError(f"{argument} {what}{meant(argument, near)}")
         kept = {p for p in [*specs, *why] if not _is_excluded(p, exclude)}
         found |= dict.fromkeys(spec for spec in specs if spec in kept)
         not_run |= {p: NotRun(f"left out: {w}") for p, w in why.items() if p in kept}
@@ -65,6 +67,15 @@ def discover_specs(
         error = NotRun if not_run else NomosError
         raise error("\n".join(["there is no spec to run", *lines]))
     return Discovery(tuple(found), not_run)
+
+
+def _names_beside(path: Path) -> list[str]:
+    """Return the specs and folders that stand where a path is looked for."""
+    try:
+        beside = [p for p in path.parent.iterdir() if p.is_dir() or p.suffix == ".nom"]
+    except OSError:
+        return []
+    return [str(p) for p in beside if not p.name.startswith(".")]
 
 
 def group_by_project(paths: Sequence[Path]) -> dict[Path, list[Path]]:

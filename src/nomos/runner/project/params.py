@@ -1,4 +1,4 @@
-"""Params of a spec among the settings of a job: told apart, bound, several at once."""
+"""Params of a spec among the settings of a job: recognised, bound, several at once."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nomos.diagnostics import Code, Severity, Source, Span
 from nomos.diagnostics.diagnostic import domain_unavailable
+from nomos.diagnostics.render import render_all
 from nomos.domain.find import Imported, load_imports
 from nomos.errors import DomainError, NomosError, SpecError
 from nomos.lang import core
@@ -55,7 +56,7 @@ class LoadedSpec:
         errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
         unavailable = [d.message for d in errors if d.code is Code.DOMAIN_UNAVAILABLE]
         if len(errors) > len(unavailable):
-            raise SpecError(checked.source, errors)
+            raise SpecError(checked.source, errors, render_all(errors, checked.source))
         if checked.spec is None and not unavailable:
             raise NomosError(
                 f"{self.path} holds params and definitions alone, for specs to use"

@@ -99,7 +99,7 @@ class EnsembleSearch:
         return (v[:, one, a] > v[:, two, a]) | (v[:, two, b] > v[:, one, b])
 
     def run(self) -> Findings:
-        """Search until everything is settled, or the time is up."""
+        """Search until everything is decided, or the time is up."""
         found = Findings(self.reached.total, method="bounds of leaves")
         mask = np.ones(self.reached.size, bool)
         everything = np.ones(len(self.ways), bool)
@@ -184,7 +184,7 @@ class EnsembleSearch:
     def _choose_split(
         self, part: _Part, starts: Array, live: Array
     ) -> tuple[int, Array] | None:
-        """Return a table and rows of it that tell tuples of a tree apart; None: none do."""
+        """Return a table and rows of it that distinguish tuples of a tree; None: none do."""
         needed = np.flatnonzero(self.objectives.needed[live.argmax()])
         gains = self.gains[part.alive][:, needed]
         most = np.maximum.reduceat(gains, starts, axis=0)

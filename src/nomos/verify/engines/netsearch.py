@@ -69,7 +69,7 @@ class NetworkSearch:
         self.total = volume(components, self.root)
 
     def run(self, example: dict[str, Any] | None = None) -> Findings:
-        """Search until everything is settled, or the time is up."""
+        """Search until everything is decided, or the time is up."""
         method = "slopes of layers" if example else "linear bounds of layers"
         found = Findings(self.total, method=method)
         if example is not None:

@@ -130,7 +130,9 @@ def divide_reals(
     for name, formula in cuts.slots:
         direction(formula, cuts.atom)
         if not cuts.keys.rises(name):
-            raise NotProvable(f"`{name}` is real, and the model tells its values apart")
+            raise NotProvable(
+                f"`{name}` is real, and the model distinguishes its values"
+            )
     for test in cuts.comparisons():
         direction(difference(test), cuts.atom)
     rows = np.arange(count)

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.vectorized.vector import ARITHMETIC, COMPARE
+from nomos.engine.meaning.vectors import ARITHMETIC
+from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
 from nomos.lang import core
 
@@ -80,6 +81,8 @@ def _to_numbers(expr: core.Expr, values: Values, count: int) -> Array:
 
 
 def _evaluate_arithmetic(expr: core.Arithmetic, values: Values, count: int) -> Array:
+    if expr.operator == "**":
+        raise NotProvable("a power is no formula", expr.span)
     left = _to_numbers(expr.left, values, count)
     right = _to_numbers(expr.right, values, count)
     if expr.operator in "/%" and (right == 0).any():

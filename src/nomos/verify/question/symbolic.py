@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
 from typing import Literal, assert_never
 
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
+from nomos.engine.meaning.operators import list_indices
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.lang.types import Type
@@ -21,6 +21,7 @@ from nomos.lang.types import Type
 Record = Mapping[str, core.Expr]
 Symbol = core.Expr | Record
 ANSWER = "answer#"
+_PROVABLE = ("forall", "exists", "count", "sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,13 @@ class _Run:
                 return self._run_conditional(expr)
             case core.Index():
                 return self._run_item(expr)
-            case core.Quantifier():
+            case core.Contains():
+                raise NotProvable("what a list holds differs by case", expr.span)
+            case core.Quantifier(over=None, word=word) if word in _PROVABLE:
                 return self._write_out(expr)
+            case core.Quantifier(word=word):
+                what = "over a computed list" if word in _PROVABLE else "as a value"
+                raise NotProvable(f"`{word}` {what} is no formula", expr.span)
             case core.Apply(parameters=names, arguments=arguments, body=body):
                 given = zip(names, map(self.value, arguments), strict=True)
                 return self._bind_names(dict(given), body)
@@ -217,11 +223,15 @@ class _Run:
     def _write_out(self, expr: core.Quantifier) -> core.Expr:
         """Return a quantifier written out: one part for each choice of its indices."""
         parts: list[core.Expr] = []
-        for chosen in combinations(range(expr.size), len(expr.indices)):
+        count, body = len(expr.indices), expr.body
+        if expr.condition is not None:
+            body = _restrict_body(expr, expr.condition)
+        for chosen in list_indices(expr.size, count, expr.is_ordered):
+            chosen = chosen if count > 1 else (chosen,)
             places = [core.Constant(number, span=expr.span) for number in chosen]
             self.lazy += bool(parts)
             given = dict(zip(expr.indices, places, strict=True))
-            one = self._bind_names(given, expr.body)
+            one = self._bind_names(given, body)
             self.lazy -= bool(parts)
             parts.append(_no_record(one, expr))
         span = expr.span
@@ -291,6 +301,16 @@ class _Run:
             self.calls.append(record)
         place = self.calls.index(record)
         return _make_atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
+
+
+def _restrict_body(expr: core.Quantifier, condition: core.Expr) -> core.Expr:
+    """Return the body of a quantifier which is as good as none where `if` does not hold."""
+    span = expr.span
+    if expr.word == "sum":
+        nothing = core.Constant(0, span=span, type=Type.INT)
+        return core.Conditional(condition, expr.body, nothing, span=span)
+    sign: Literal["==>", "&&"] = "==>" if expr.word == "forall" else "&&"
+    return core.Logic(sign, condition, expr.body, span=span, type=Type.BOOL)
 
 
 def _no_record(value: Symbol, expr: core.Expr) -> core.Expr:

@@ -1,4 +1,4 @@
-"""At the end of a campaign: its bugs in groups, with rules, and some made smaller."""
+"""At the end of a campaign: its bugs in groups, with rules, and some are shrunk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Request:
     """What a worker needs to know of a campaign that has ended.
 
     The result has all bugs of the campaign, where these are all its violations and
-    every case was tried; else those that were run alone.
+    every case was tried; else those that were run in isolation.
     """
 
     result: Result
@@ -149,7 +149,7 @@ def _shrink(
     """Make the bugs smaller that stand for their groups, the largest groups first."""
     chosen = [g.smallest for g in groups] + [g.worst for g in groups]
     by_id = {bug.id: bug for bug in with_values(result.bugs)}
-    chosen += [g.most_real for g in groups] or list(by_id)
+    chosen += [g.nearest for g in groups] or list(by_id)
     left = max(MOST_TRIED, result.counts.tests // _SHARE_TRIED)
     found = {}
     for id in list(dict.fromkeys(chosen))[:_MOST_SHRUNK]:

@@ -23,10 +23,10 @@ from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import items
 from nomos.domain.same_answers import Spread, is_same_answer, measure_spread
 from nomos.domain.values import plain
-from nomos.engine.alone import Outcome, Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import ModelError
@@ -95,6 +95,7 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
             raise CallsSpent
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
+    wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
     drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
     size = drawn if listed is None else len(listed)
     sample = FlakinessSample(
@@ -137,7 +138,7 @@ def _values_of(
         if is_late or len(found) >= wanted:
             break
         watch.mark(WHOLE_CHUNK)
-        outcome = engine.alone.run(cases.alone(row))
+        outcome = engine.interpreter.run(cases.isolate_case(row))
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
             found[row] = outcome.outputs or outcome.values
     names = engine.program.spec.outputs
@@ -202,7 +203,9 @@ def check_cases(
             if enough and time.perf_counter() - began > sample.seconds:
                 break
             watch.mark(WHOLE_CHUNK)
-            outcome = engine.alone.run(cases.alone(int(sample.rows[place])))
+            outcome = engine.interpreter.run(
+                cases.isolate_case(int(sample.rows[place]))
+            )
             if outcome.verdict is not Verdict.DISCARDED:
                 outcomes[place] = outcome
                 _compare_isolated(comparison, place, outcome)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.alone import Verdict
 from nomos.engine.answers import pack_array, unpack_array
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged
 from nomos.engine.vectorized.distinct import STEP, mix_words
 

@@ -11,10 +11,10 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.meter import CallsSpent
 from nomos.domain.records import items
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.groups.features import Raw, ask_answers, join_features, raw_features

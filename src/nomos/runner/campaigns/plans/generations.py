@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.engine.alone import Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged
 from nomos.runner.campaigns.plans.ranges import Plan, Range
 from nomos.runner.options import Options

@@ -28,7 +28,7 @@ from nomos.errors import ModelError, NomosError
 from nomos.lang import core
 from nomos.train.repairing.judging.evaluate import SwappableModel, ask_in_batches
 
-_MOST_ALONE = 5000  # cases of which those that fail are run alone
+_MOST_ALONE = 5000  # cases of which those that fail are run in isolation
 
 
 TOGETHER = "instead, the answers of a violating case are drawn together"
@@ -131,7 +131,7 @@ def draw_cases(
 def _draw_failing(
     engine: Engine, swappable: SwappableModel, seed: int, count: int, why: str
 ) -> TrainingCases:
-    """Return the cases that fail, each run alone, with the rows that the model got."""
+    """Return the cases that fail, each run in isolation, with the rows that the model got."""
     spec = engine.program.spec
     engine.forget()
     stream = RandomCases(Stream(seed, spec.name), 0, min(count, _MOST_ALONE))
@@ -238,7 +238,7 @@ class _Reading:
             raise Untrainable("its block does not ask the model that is repaired")
         count = len(self.chunk.rows)
         if any(len(rows.value) != count for _, rows, _ in self.asks.values()):
-            raise Untrainable("some cases can only be run alone")
+            raise Untrainable("some cases can only be run in isolation")
         return TrainingCases(
             self.columns.spec,
             {key: Ask(f, r.value, a.value) for key, (f, r, a) in self.asks.items()},

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.vectorized.vector import ARITHMETIC
+from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
 from nomos.search.margins import comparison_margin

@@ -17,12 +17,13 @@ from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, take
 from nomos.domain.schema import Schema
-from nomos.engine.alone import Verdict
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
-from nomos.engine.program import Program, same
+from nomos.engine.meaning.operators import same
+from nomos.engine.program import Program
 from nomos.engine.space import list_cases
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core

@@ -25,20 +25,13 @@ from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
-from nomos.engine.program import (
-    Program,
-    Running,
-    add_up,
-    count_true,
-    differ,
-    equal,
-    item_at,
-)
+from nomos.engine.meaning import operators, vectors
+from nomos.engine.program import Program, Running
 from nomos.errors import OF_THE_CASE, Discard, ModelError
 from nomos.lang import core
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
-# What a side of a comparison may hold that is worked out once more, for its gap.
+# What a side of a comparison may hold that is worked out once more, for its margin.
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
 
 
@@ -68,7 +61,7 @@ class Outcome:
     traceback: str = ""
     calls: int = 0
     failed: int = 0  # a bit for each `ensures` that does not hold
-    gap: float = math.nan  # by how much the first of them is missed
+    margin: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
     reached: int = 0  # a bit for each `ensures` that is about the case
 
@@ -115,25 +108,32 @@ class Case(Running):
             self.reached &= ~(1 << number)
         return premise
 
-    equal = staticmethod(equal)
-    differ = staticmethod(differ)
+    equal = staticmethod(operators.equal)
+    differ = staticmethod(operators.differ)
+    contains = staticmethod(operators.contains)
     truth = bool
     range = range
+    indices = staticmethod(operators.list_indices)
     all_of = staticmethod(all)
     any_of = staticmethod(any)
-    item_at = staticmethod(item_at)
-    count_true = staticmethod(count_true)
-    add_up = staticmethod(add_up)
+    item_at = staticmethod(operators.item_at)
+    count_true = staticmethod(operators.count_true)
+    add_up = staticmethod(operators.add_up)
+    average = staticmethod(operators.average)
+    least = staticmethod(operators.BUILT_INS["min"])
+    greatest = staticmethod(operators.BUILT_INS["max"])
+    calculate = staticmethod(vectors.calculate)
+    negate = staticmethod(vectors.negate)
 
     def outcome(
-        self, error: BaseException | None, gap: Callable[[str, Any], float]
+        self, error: BaseException | None, margin: Callable[[str, Any], float]
     ) -> Outcome:
-        """Return the verdict, given how the case ended and what tells a missed gap."""
+        """Return the verdict, given how the case ended and what tells a missed margin."""
         listen(None)
         choices = tuple(self.draws.choices)
         # A discard after an `ensures` has failed comes too late; a crash does not.
         if self.failures and (error is None or isinstance(error, Discard)):
-            return self._make_violation(choices, gap)
+            return self._make_violation(choices, margin)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
@@ -154,7 +154,7 @@ class Case(Running):
         )
 
     def _make_violation(
-        self, choices: tuple[int, ...], gap: Callable[[str, Any], float]
+        self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
     ) -> Outcome:
         ensures = self.program.spec.ensures
         return Outcome(
@@ -167,7 +167,7 @@ class Case(Running):
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
-            gap=gap(self.failures[0], self.values),
+            margin=margin(self.failures[0], self.values),
             reached=self.reached,
         )
 
@@ -218,7 +218,7 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     return (test.right, test.left) if test.operator in (">=", ">") else None
 
 
-class Alone:
+class Interpreter:
     """A spec compiled to a function that runs one case, or given as such a function."""
 
     def __init__(
@@ -231,30 +231,31 @@ class Alone:
         body = emitter.body() if function is None else []
         self._sides = {
             ensures.text: tuple(
-                compile(ast.Expression(emitter.expression(side)), "<gap>", "eval")
+                compile(ast.Expression(emitter.expression(side)), "<margin>", "eval")
                 for side in sides(ensures.test) or ()
             )
             for ensures in program.spec.ensures
         }
         names |= {alias: names[name] for name, alias in emitter.aliases.items()}
+        names[emitter.case] = Case  # what sides of a comparison are calculated with
         self._names = names
         if function is None:
             source = program.spec.source.name
             function = function_of([emitter.case], body, source, names)
         self._function: Callable[[Case], None] = function
 
-    def _gap(self, failed: str, named: Any) -> float:
+    def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
         values = [eval(side, self._names, named) for side in self._sides[failed]]
         if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
-        gap = float(values[0]) - float(values[1])
-        return gap if math.isfinite(gap) else math.nan
+        margin = float(values[0]) - float(values[1])
+        return margin if math.isfinite(margin) else math.nan
 
     def _current(self) -> Case:
         return self._running[0]
 
-    def of(self, program: Program) -> Alone:
+    def of(self, program: Program) -> Interpreter:
         """Return the same for a program that draws from other records."""
         other = copy.copy(self)
         other.program = program
@@ -266,7 +267,7 @@ class Alone:
         error = self._run(case)
         if isinstance(error, ModelError):
             raise error
-        return case.outcome(error, self._gap)
+        return case.outcome(error, self._margin)
 
     def draw(self, draws: CaseDraws) -> None:
         """Run a case up to its block, for its draws; what it raises is told by `run`."""

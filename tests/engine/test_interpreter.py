@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nomos import Discard, Domain, ModelError, batched
-from nomos.engine.alone import Alone, Outcome, Verdict
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream, replay_draws
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 
 
 class Numbers(Domain):
@@ -32,7 +32,7 @@ class Numbers(Domain):
 
 
 def run(make: Callable[..., Any], text: str, *choices: int) -> Outcome:
-    return Alone(make(text, Numbers)).run(replay_draws(choices))
+    return Interpreter(make(text, Numbers)).run(replay_draws(choices))
 
 
 SPEC = """\
@@ -157,9 +157,10 @@ def test_the_spec_may_take_the_names_of_what_runs_it(make: Callable[..., Any]) -
         ensures equal == null || bool == -1 || equal != bool;
         """
     text = text.replace("var locals := getFeat((case, case), 0);", "var locals := 3;")
-    alone = Alone(make(text, Numbers))
+    alone = Interpreter(make(text, Numbers))
     verdicts = {
-        alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)).verdict for n in range(60)
+        alone.run(RandomCases(Stream(0, "p"), n, 1).isolate_case(0)).verdict
+        for n in range(60)
     }
     assert verdicts == {Verdict.PASSED, Verdict.VIOLATED}
 
@@ -215,9 +216,9 @@ def test_a_domain_may_have_the_names_of_the_languages_own(
 
 
 def test_the_values_of_a_violated_case_are_plain(make: Callable[..., Any]) -> None:
-    alone = Alone(make(COLLIDING, Colliding()))
+    alone = Interpreter(make(COLLIDING, Colliding()))
     outcomes = [
-        alone.run(RandomCases(Stream(0, "p"), n, 1).alone(0)) for n in range(60)
+        alone.run(RandomCases(Stream(0, "p"), n, 1).isolate_case(0)) for n in range(60)
     ]
     values = next(o.values for o in outcomes if o.verdict is Verdict.VIOLATED)
     assert list(values) == ["x1", "x2", "bool_", "d1", "d2"]

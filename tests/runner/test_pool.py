@@ -1,4 +1,4 @@
-"""What a crew owes: one answer for each ticket, none for what was dropped."""
+"""What a pool owes: one answer for each ticket, none for what was dropped."""
 
 from __future__ import annotations
 
@@ -9,113 +9,117 @@ from pathlib import Path
 
 import pytest
 
-from nomos.engine.alone import Verdict
-from nomos.runner.executors.crew import Crew, Died, InlineCrew
-from nomos.runner.executors.processes import ProcessCrew, _in_words, _memory_mb
+from nomos.domain.meter import Grant
+from nomos.engine.interpreter import Verdict
+from nomos.runner.executors.pool import InlinePool, WorkerCrash, WorkerPool
+from nomos.runner.executors.processes import ProcessPool, _in_words, _memory_mb
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options
 
 
-def in_process(root: Path) -> ProcessCrew:
-    return ProcessCrew(Setting(root), Options(isolate=True))
+def in_process(root: Path) -> ProcessPool:
+    return ProcessPool(Setting(root), Options(isolate=True))
 
 
-CREWS: dict[str, Callable[[Path], Crew]] = {
-    "inline": lambda root: InlineCrew(Worker(Setting(root))),
+POOLS: dict[str, Callable[[Path], WorkerPool]] = {
+    "inline": lambda root: InlinePool(Worker(Setting(root))),
     "processes": in_process,
 }
 
 
-def ask(crew: Crew, spec: Path) -> int:
-    return crew.submit(None, "set-up", "about", Job(spec), False)
+def ask(pool: WorkerPool, spec: Path) -> int:
+    return pool.submit(Grant(), "about", Job(spec), False)
 
 
-@pytest.mark.parametrize("kind", CREWS)
+@pytest.mark.parametrize("kind", POOLS)
 def test_each_task_is_answered_under_its_ticket_and_a_dropped_one_never(
     steps: Path, kind: str
 ) -> None:
     walks = steps.with_stem("walks")
-    crew = CREWS[kind](steps.parent.parent)
+    pool = POOLS[kind](steps.parent.parent)
     try:
-        given = {ask(crew, spec): spec.stem for spec in (steps, walks)}
-        answers = [*crew.wait(), *crew.wait()]
+        given = {ask(pool, spec): spec.stem for spec in (steps, walks)}
+        answers = [*pool.wait(), *pool.wait()]
         assert {a.ticket: a.value.subject.property for a in answers} == given
-        ask(crew, steps)
-        ask(crew, steps)
-        crew.drop()
-        ticket = ask(crew, walks)
+        ask(pool, steps)
+        ask(pool, steps)
+        pool.drop()
+        ticket = ask(pool, walks)
         assert ticket not in given
-        (answer,) = crew.wait()
+        (answer,) = pool.wait()
         assert (answer.ticket, answer.value.subject.property) == (ticket, "walks")
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_one_worker_does_all_tasks_and_ends_with_its_crew(steps: Path) -> None:
     before = sorted(Path("/dev/fd").iterdir())
-    crew = in_process(steps.parent.parent)
-    ask(crew, steps)
-    ask(crew, steps)
-    (worker,) = crew._crew
-    crew.close()
+    pool = in_process(steps.parent.parent)
+    ask(pool, steps)
+    ask(pool, steps)
+    (worker,) = pool._pool
+    pool.close()
     assert worker.process.returncode is not None
     assert sorted(Path("/dev/fd").iterdir()) == before
-    crew.close()  # nothing is left to do
+    pool.close()  # nothing is left to do
 
 
 def test_an_interrupt_is_for_the_driver_and_ends_no_worker(steps: Path) -> None:
-    crew = in_process(steps.parent.parent)
+    pool = in_process(steps.parent.parent)
     try:
-        ask(crew, steps)
-        crew.wait()
-        (worker,) = crew._crew
+        ask(pool, steps)
+        pool.wait()
+        (worker,) = pool._pool
         os.kill(worker.process.pid, signal.SIGINT)
-        ask(crew, steps)
-        (answer,) = crew.wait()
-        assert answer.died is None
-        assert crew._crew == [worker]
+        ask(pool, steps)
+        (answer,) = pool.wait()
+        assert answer.crash is None
+        assert pool._pool == [worker]
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_a_death_is_put_down_to_the_first_reason_a_worker_was_ended_for(
     steps: Path,
 ) -> None:
-    crew = in_process(steps.parent.parent)
+    pool = in_process(steps.parent.parent)
     try:
-        ticket = ask(crew, steps)
-        (worker,) = crew._crew
+        ticket = ask(pool, steps)
+        (worker,) = pool._pool
         worker.kill("it took too long")
         worker.kill()
-        (answer,) = crew.wait()
-        assert (answer.ticket, answer.died) == (ticket, Died("it took too long"))
+        (answer,) = pool.wait()
+        assert (answer.ticket, answer.crash) == (
+            ticket,
+            WorkerCrash("it took too long"),
+        )
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_a_worker_that_was_ended_as_it_answered_gets_no_other_task(steps: Path) -> None:
-    crew = in_process(steps.parent.parent)
+    pool = in_process(steps.parent.parent)
     try:
-        ask(crew, steps)
-        crew.wait()
-        (worker,) = crew._crew
+        ask(pool, steps)
+        pool.wait()
+        (worker,) = pool._pool
         worker.killed_for = "it took too long"  # the system has not ended it yet
-        ask(crew, steps)
-        assert worker not in crew._crew
-        (answer,) = crew.wait()
-        assert answer.died is None
+        ask(pool, steps)
+        assert worker not in pool._pool
+        (answer,) = pool.wait()
+        assert answer.crash is None
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_a_dropped_worker_is_ended(steps: Path) -> None:
-    crew = in_process(steps.parent.parent)
-    ask(crew, steps)
-    (worker,) = crew._crew
-    crew.drop()
+    pool = in_process(steps.parent.parent)
+    ask(pool, steps)
+    (worker,) = pool._pool
+    pool.drop()
     assert worker.process.returncode is not None
-    assert crew._crew == []
+    assert pool._pool == []
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
 
 
 def test_a_death_is_the_verdict_on_one_case_that_is_a_test() -> None:
-    judged = Died("it died").find_verdict()
+    judged = WorkerCrash("it died").find_verdict()
     columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
     assert [column.tolist() for column in columns] == [
         [Verdict.CRASHED],

@@ -1,4 +1,4 @@
-"""The SQLite file under the store: opening, migrations, transactions, what can fail."""
+"""A file of SQLite: opening, migrations, transactions, what can fail."""
 
 import errno
 import sqlite3
@@ -11,72 +11,6 @@ from nomos.errors import StoreError
 
 # A checkpoint takes milliseconds: who waits this long waits for a stopped process.
 BUSY_TIMEOUT_S = 30.0
-
-# One script per version, never edited once released; without `;` inside a statement.
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE campaigns (
-        id INTEGER PRIMARY KEY,
-        spec TEXT NOT NULL,
-        property TEXT NOT NULL,
-        domain TEXT NOT NULL,
-        model TEXT NOT NULL,
-        settings TEXT NOT NULL,
-        seed TEXT NOT NULL,
-        budget INTEGER NOT NULL,
-        search TEXT NOT NULL,
-        engine TEXT NOT NULL,
-        started TEXT NOT NULL,
-        finished TEXT,
-        verdict TEXT,
-        counts TEXT NOT NULL,
-        next_case INTEGER NOT NULL
-    );
-    CREATE TABLE bugs (
-        campaign INTEGER NOT NULL REFERENCES campaigns (id),
-        choices TEXT NOT NULL,
-        id TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        inputs TEXT NOT NULL,
-        outputs TEXT NOT NULL,
-        failed TEXT NOT NULL,
-        seen INTEGER NOT NULL,
-        status TEXT NOT NULL,
-        PRIMARY KEY (campaign, choices)
-    );
-    CREATE INDEX bugs_by_id ON bugs (id, campaign)
-    """,
-    # 0.2: a campaign keeps its whole result and all that resuming needs, and so do the
-    # violations that did not come back (`how` is runner.violations.How).
-    """
-    ALTER TABLE campaigns ADD COLUMN result TEXT;
-    ALTER TABLE campaigns ADD COLUMN state TEXT;
-    ALTER TABLE bugs ADD COLUMN how INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE bugs ADD COLUMN mask INTEGER NOT NULL DEFAULT 1;
-    ALTER TABLE bugs ADD COLUMN gap REAL;
-    ALTER TABLE bugs ADD COLUMN is_new INTEGER NOT NULL DEFAULT 1;
-    ALTER TABLE bugs ADD COLUMN latest INTEGER NOT NULL DEFAULT 1;
-    UPDATE bugs SET latest = 0
-        WHERE campaign < (SELECT max(campaign) FROM bugs AS met WHERE met.id = bugs.id);
-    CREATE UNIQUE INDEX bugs_by_case ON bugs (campaign, number);
-    CREATE INDEX latest_bugs ON bugs (campaign, number) WHERE latest AND how < 2;
-    CREATE INDEX campaigns_by_spec ON campaigns (spec, model)
-    """,
-    # A smaller case that breaks the property too, as JSON; NULL where none was found.
-    "ALTER TABLE bugs ADD COLUMN shrunk TEXT",
-    # 0.3: a bug whose inputs a search has made holds its records, and how far they are
-    # from the data.
-    """
-    ALTER TABLE bugs ADD COLUMN made TEXT NOT NULL DEFAULT '{}'
-    """,
-    # When the run of a campaign that ended had written its reports: before, it can be
-    # resumed.
-    """
-    ALTER TABLE campaigns ADD COLUMN reported TEXT;
-    UPDATE campaigns SET reported = finished
-    """,
-    "ALTER TABLE campaigns RENAME COLUMN engine TO mode",
-)
 
 _MOVE = "move the file away; the next run makes a new one, and cases/ stays as it is"
 _FREE = "free some disk space and run again; what was committed is kept"
@@ -105,9 +39,14 @@ _WORLD = (
 )
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open the file, made if needed, and bring it up to the newest version."""
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
+    """Open the file, made if needed, and bring it up to the newest version.
+
+    Whoever uses the connection in several threads sees to it that one does at a time.
+    """
+    connection = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
     try:
         connection.row_factory = sqlite3.Row
         _check_objects(connection, path)
@@ -115,7 +54,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         # Safe against a killed process; a power cut may cost the last commits.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        migrate(connection, path, MIGRATIONS)
+        migrate(connection, path, migrations)
     except BaseException:
         connection.close()
         raise

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from nomos.domain.meter import Phase
-from nomos.engine.alone import Verdict
+from nomos.domain.meter import Grant, Phase
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerCrash:
     """A worker that ended in the middle of a task.
 
     `row` is the case of the range that was under way, where the range ran one by one.
@@ -44,12 +44,12 @@ class Answer:
     ticket: int
     value: Any = None
     error: Exception | None = None
-    died: Died | None = None
+    crash: WorkerCrash | None = None
     asked: Mapping[Phase, int] | None = None
     raised: Mapping[str, int] = field(default_factory=dict)  # by the model
 
 
-class Crew(ABC):
+class WorkerPool(ABC):
     """Workers that take tasks; each worker does one after the other."""
 
     size = 1  # tasks that can be under way
@@ -59,15 +59,10 @@ class Crew(ABC):
         self._todo: deque[tuple[int, tuple[Any, ...]]] = deque()
         self._tickets = count(1)
 
-    def submit(
-        self, granted: int | None, phase: Phase, method: str, *arguments: Any
-    ) -> int:
-        """Hand in a task, the call of a method of `Worker`; return its ticket.
-
-        It may make as many calls of the model as are granted (None: any number).
-        """
+    def submit(self, grant: Grant, method: str, *arguments: Any) -> int:
+        """Hand in a task, the call of a method of `Worker`; return its ticket."""
         ticket = next(self._tickets)
-        self._todo.append((ticket, (granted, phase, method, *arguments)))
+        self._todo.append((ticket, (grant, method, *arguments)))
         self._give_out()
         return ticket
 
@@ -87,7 +82,7 @@ class Crew(ABC):
         self.drop()
 
 
-class InlineCrew(Crew):
+class InlinePool(WorkerPool):
     """The one worker in this process."""
 
     def __init__(self, worker: Worker) -> None:

@@ -9,7 +9,7 @@ from math import comb
 
 import pytest
 
-from nomos.results.gaps import against_chance, gaps_together, histogram
+from nomos.results.margins import against_chance, histogram, join_margins
 from nomos.results.result import Counts, Result, Subject
 
 SUBJECT = Subject("specs/unfair.nom", "unfair")
@@ -18,18 +18,18 @@ SUBJECT = Subject("specs/unfair.nom", "unfair")
 def found(
     tests: int,
     violations: int,
-    gaps: Mapping[float, int] | None,
+    margins: Mapping[float, int] | None,
     control: Result | None = None,
 ) -> Result:
     counts = Counts(passed=tests - violations, violations=violations, crashed=7)
-    return Result(SUBJECT, 0, 5000, counts=counts, gaps=gaps, control=control)
+    return Result(SUBJECT, 0, 5000, counts=counts, margins=margins, control=control)
 
 
 def test_many_different_gaps_are_put_together_and_none_is_lost():
-    gaps = Counter({gap / 7: 1 + gap % 3 for gap in range(1, 200)})
-    bars = histogram(gaps)
+    margins = Counter({margin / 7: 1 + margin % 3 for margin in range(1, 200)})
+    bars = histogram(margins)
     assert len(bars) <= 20
-    assert sum(bar.count for bar in bars) == gaps.total()
+    assert sum(bar.count for bar in bars) == margins.total()
     assert all(one.high < two.low for one, two in pairwise(bars))
 
 
@@ -37,7 +37,7 @@ def test_violations_are_counted_from_each_threshold_on_beside_those_of_chance():
     chance = found(50, 3, {1: 3})
     rows = against_chance([found(100, 9, {1: 4, 2: 3, 6: 2}, chance)])
     assert {(row.tests, row.control_tests) for row in rows} == {(100, 50)}
-    assert [(r.gap, r.violations, r.control_violations) for r in rows] == [
+    assert [(r.margin, r.violations, r.control_violations) for r in rows] == [
         (1, 9, 3),
         (2, 5, 0),
         (3, 2, 0),
@@ -55,15 +55,15 @@ def test_the_chance_is_that_of_fishers_exact_test():
 
 def test_gaps_that_are_no_whole_numbers_get_no_thresholds():
     rows = against_chance([found(9, 2, {0.5: 2}, found(9, 1, {1: 1}))])
-    assert [row.gap for row in rows] == [None]
+    assert [row.margin for row in rows] == [None]
 
 
 def test_seeds_are_put_together_and_those_without_a_control_left_out():
     one, two = found(5, 2, {1: 2}, found(4, 1, {1: 1})), found(5, 1, {1: 1})
-    assert gaps_together([one, two]) == {1: 3}
-    assert gaps_together([one, two, found(5, 1, None)]) is None
+    assert join_margins([one, two]) == {1: 3}
+    assert join_margins([one, two, found(5, 1, None)]) is None
     rows = against_chance([one, found(6, 3, {2: 3}, found(4, 0, {})), two])
-    assert [(r.gap, r.violations, r.tests) for r in rows[:2]] == [
+    assert [(r.margin, r.violations, r.tests) for r in rows[:2]] == [
         (1, 5, 11),
         (2, 3, 11),
     ]

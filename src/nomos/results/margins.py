@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from nomos.results.result import Result
 from nomos.results.statistics import fisher
 
-THRESHOLDS = (1, 2, 3, 5)  # gaps from which on violations are counted
+THRESHOLDS = (1, 2, 3, 5)  # margins from which on violations are counted
 _MOST_BARS = 8  # of a histogram; more values than that are put together
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many violations have a gap from `low` to `high`, both included."""
+    """How many violations have a margin from `low` to `high`, both included."""
 
     low: float
     high: float
@@ -29,14 +29,14 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ChanceRow:
-    """Violations by a gap of at least `gap`, and those of the control.
+    """Violations by a margin of at least `margin`, and those of the control.
 
-    `gap` is None where every violation counts. `chance` is how likely as many or more
+    `margin` is None where every violation counts. `chance` is how likely as many or more
     of all these violations fall to the property if they are as likely in the control
     (Fisher's exact test, one-sided).
     """
 
-    gap: int | None
+    margin: int | None
     violations: int
     tests: int
     control_violations: int
@@ -44,27 +44,27 @@ class ChanceRow:
     chance: float
 
 
-def gaps_together(results: Iterable[Result]) -> Mapping[float, int] | None:
-    """Count the gaps of several campaigns; None where one of them has none."""
+def join_margins(results: Iterable[Result]) -> Mapping[float, int] | None:
+    """Count the margins of several campaigns; None where one of them has none."""
     total: Counter[float] = Counter()
     for result in results:
-        if result.gaps is None:
+        if result.margins is None:
             return None
-        total.update(result.gaps)
+        total.update(result.margins)
     return total
 
 
-def histogram(gaps: Mapping[float, int]) -> list[Bar]:
-    """Return the gaps as bars: one for each value, or for each range if they are many."""
-    if len(gaps) <= _MOST_BARS:
-        return [Bar(gap, gap, count) for gap, count in sorted(gaps.items())]
-    low, high = min(gaps), max(gaps)
+def histogram(margins: Mapping[float, int]) -> list[Bar]:
+    """Return the margins as bars: one for each value, or for each range if they are many."""
+    if len(margins) <= _MOST_BARS:
+        return [Bar(margin, margin, count) for margin, count in sorted(margins.items())]
+    low, high = min(margins), max(margins)
     bars: dict[int, list[float]] = {}
-    for gap in sorted(gaps):
-        place = min(_MOST_BARS - 1, int(_MOST_BARS * (gap - low) / (high - low)))
-        bars.setdefault(place, []).append(gap)
+    for margin in sorted(margins):
+        place = min(_MOST_BARS - 1, int(_MOST_BARS * (margin - low) / (high - low)))
+        bars.setdefault(place, []).append(margin)
     return [
-        Bar(inside[0], inside[-1], sum(gaps[gap] for gap in inside))
+        Bar(inside[0], inside[-1], sum(margins[margin] for margin in inside))
         for inside in bars.values()
     ]
 
@@ -73,16 +73,18 @@ def against_chance(results: Sequence[Result]) -> list[ChanceRow]:
     """Count violations from each threshold on, beside those of the controls."""
     ours = [result for result in results if result.control is not None]
     theirs = [result.control for result in ours if result.control is not None]
-    gaps, chance_gaps = gaps_together(ours), gaps_together(theirs)
-    values = [] if gaps is None or chance_gaps is None else [*gaps, *chance_gaps]
-    whole = None not in (gaps, chance_gaps) and all(gap == int(gap) for gap in values)
+    margins, chance_gaps = join_margins(ours), join_margins(theirs)
+    values = [] if margins is None or chance_gaps is None else [*margins, *chance_gaps]
+    whole = None not in (margins, chance_gaps) and all(
+        margin == int(margin) for margin in values
+    )
     tests, control_tests = _count_judged(ours), _count_judged(theirs)
     rows = []
-    for gap in THRESHOLDS if whole else (None,):
-        found = _at_least(ours, gaps, gap)
-        control = _at_least(theirs, chance_gaps, gap)
+    for margin in THRESHOLDS if whole else (None,):
+        found = _at_least(ours, margins, margin)
+        control = _at_least(theirs, chance_gaps, margin)
         chance = fisher(found, tests, control, control_tests)
-        rows.append(ChanceRow(gap, found, tests, control, control_tests, chance))
+        rows.append(ChanceRow(margin, found, tests, control, control_tests, chance))
     return rows
 
 
@@ -91,8 +93,8 @@ def _count_judged(results: Sequence[Result]) -> int:
 
 
 def _at_least(
-    results: Sequence[Result], gaps: Mapping[float, int] | None, gap: int | None
+    results: Sequence[Result], margins: Mapping[float, int] | None, margin: int | None
 ) -> int:
-    if gap is None or gaps is None:
+    if margin is None or margins is None:
         return sum(result.counts.violations for result in results)
-    return sum(count for value, count in gaps.items() if value >= gap)
+    return sum(count for value, count in margins.items() if value >= margin)

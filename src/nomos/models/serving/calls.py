@@ -1,0 +1,364 @@
+"""Calls of one endpoint: each is answered once, or named as failed.
+
+A call is first looked for among the answers on disk. What is not there is sent, at most so
+many requests at once as the run allows, each paid for before it goes out (`ledger`). A
+request whose failure may pass (no connection, no whole answer in time, 429, a status from
+500 on, an answer that makes no sense) is sent again after a pause: as long as the server
+says in `Retry-After`, else one that doubles. Calls that ask the same wait for one request.
+
+Two kinds of failures are kept apart, since one costs a case and the other the campaign.
+What a server refuses for one request (400, 413, 422), or never answers while it answers
+others, is a `CallFailed` of that call. A key that is not accepted, a model that is not
+there, and `_DOWN_AFTER` calls in a row that failed with all their tries, so that nothing
+says that the service is up, end the campaign.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from nomos.domain.meter import CallsSpent, Lease, current_lease
+from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
+from nomos.errors import ModelError, ServiceDown
+from nomos.models.extras import need
+from nomos.models.serving.ledger import Ledger, Spent, ledger_at
+from nomos.models.serving.prices import Price, find_price
+from nomos.models.serving.transport import quote_answer
+
+if TYPE_CHECKING:
+    from nomos.models.serving.endpoints import Call, Reply
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
+_LONGEST_ADVISED_S = 120.0  # that `Retry-After` is obeyed
+_LATE_TRIES = 3  # each costs a whole time-out, and perhaps money
+_DOWN_AFTER = 5  # calls in a row
+_DOWN_S = 5.0  # then one call may try again
+_BEGUN = (
+    4  # times as many calls as may be in flight: others wait for their pause to end
+)
+_LONGEST_ANSWER = 2**26  # bytes
+_PASSING = {408, 409, 425, 429}
+_REFUSED = {400, 413, 422}  # of one request; other statuses below 500 are of all
+_SLACK_S, _SLACK = 0.1, 1.02  # between the turns of a rate: some requests travel faster
+
+
+class CallFailed(Exception):
+    """A call of an endpoint that was not answered."""
+
+
+class _Passing(Exception):
+    """A failure that may have passed when the request is sent again."""
+
+    def __init__(
+        self, why: str, *, pause_s: float | None = None, is_free: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.pause_s = pause_s  # that the server asks for
+        self.is_free = is_free  # the server says that it did not do the work
+
+
+class _Late(_Passing):
+    """No whole answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """Where the calls of one batch are counted and kept."""
+
+    lease: Lease
+    ledger: Ledger
+    price: Price
+    over: list[BaseException] = field(default_factory=list)  # what ended them all
+
+    def reserve(self, cost: float) -> bool:
+        """Count a request that is about to be sent, if the limits allow it."""
+        lease = self.lease
+        return self.ledger.reserve_request(
+            lease.campaign, lease.phase, cost, lease.terms
+        )
+
+    def add(self, **spent: Any) -> None:
+        """Count what became of requests."""
+        lease = self.lease
+        self.ledger.add_spent(lease.campaign, lease.phase, Spent(**spent))
+
+
+class Caller:
+    """Asks one endpoint.
+
+    Args:
+        url: Where requests are posted.
+        model: The name of the model, for prices and lists of answers.
+        read: Makes a reply of an answer's JSON; raises where it makes no sense.
+        key: The environment variable that holds the key, where one is needed.
+        timeout_s: How long an answer may take, from the first byte to the last.
+        retries: How often a request is sent again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        read: Callable[[Any], Reply],
+        *,
+        key: str = "",
+        timeout_s: float = 60.0,
+        retries: int = 5,
+    ) -> None:
+        self._httpx = need("httpx", extra="llm", what="models behind an endpoint")
+        self.url, self.model = url, model
+        self._read, self._key_name = read, key
+        self._timeout_s, self._retries = timeout_s, retries
+        self._client: Any = None  # made on the loop that uses it
+        self._slots: dict[int, asyncio.Semaphore] = {}
+        self._pending: dict[bytes, asyncio.Future[str]] = {}
+        # Answers that were paid for while others of the same batch failed.
+        self._unused: dict[bytes, list[str]] = defaultdict(list)
+        self._failed_in_row, self._failed_at = 0, 0.0
+        self._in_flight = 0
+
+    # Calls.
+
+    def ask_all(self, calls: Sequence[Call]) -> list[str]:
+        """Return the answers to calls; CallsFailed where some of several have none."""
+        book, keys = self._open_book(), [self._key_of(call) for call in calls]
+        found = self._recall(keys, book)
+        results: list[Any] = [(answer, None) for answer in found]
+        missing = [place for place, answer in enumerate(found) if answer is None]
+        if missing:
+            ask = partial(self._ask_once_for_all, book)
+            todo = [(keys[place], calls[place]) for place in missing]
+            most = _BEGUN * book.lease.terms.concurrency
+            asked = wait_for(run_each(ask, todo, most))
+            for place, result in zip(missing, asked, strict=True):
+                results[place] = result
+        if any(error is not None for _, error in results):
+            for key, (answer, error) in zip(keys, results, strict=True):
+                if error is None and book.lease.terms.cache == "off":
+                    self._unused[key].append(answer)
+        return unpack_results(results, are_final=False)
+
+    async def ask(self, call: Call) -> str:
+        """Return the answer to one call, from a coroutine."""
+        book, key = self._open_book(), self._key_of(call)
+        (found,) = self._recall([key], book)
+        if found is not None:
+            return found
+        return await self._ask_once_for_all(book, (key, call))
+
+    def _open_book(self) -> _Book:
+        lease = current_lease()
+        terms = lease.terms
+        price = find_price(self.model, terms.prices)
+        if terms.max_cost is not None and price is None:
+            raise ModelError(
+                f"no price of {self.model} is known, so --max-cost cannot be kept: set"
+                f" [tool.nomos.prices], or pip install genai-prices"
+            )
+        return _Book(lease, ledger_at(terms.file), price or Price())
+
+    def _key_of(self, call: Call) -> bytes:
+        text = json.dumps([self.url, call.body, call.sample], sort_keys=True)
+        return sha256(text.encode()).digest()
+
+    def _recall(self, keys: Sequence[bytes], book: _Book) -> list[str | None]:
+        """Return the answers that are known already, and count them."""
+        cache = book.lease.terms.cache
+        if cache == "off":
+            unused = self._unused
+            return [unused[k].pop() if unused.get(k) else None for k in keys]
+        mine = book.lease.campaign if cache == "refresh" else None
+        found = book.ledger.find_answers(keys, mine)
+        if count := sum(answer is not None for answer in found):
+            book.add(cached=count)
+        return found
+
+    async def _ask_once_for_all(self, book: _Book, todo: tuple[bytes, Call]) -> str:
+        """Answer a call; where another asks the same just now, wait for that one."""
+        key, call = todo
+        if book.lease.terms.cache == "off":
+            return await self._ask_till_answered(book, key, call)
+        if key in self._pending:
+            book.add(cached=1)
+            return await asyncio.shield(self._pending[key])
+        future = self._pending[key] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await self._ask_till_answered(book, key, call)
+        except BaseException as error:
+            future.set_exception(error)
+            future.exception()  # it is raised here, whether others wait or not
+            raise
+        finally:
+            del self._pending[key]
+        future.set_result(answer)
+        return answer
+
+    async def _ask_till_answered(self, book: _Book, key: bytes, call: Call) -> str:
+        """Send a request until it is answered, or given up."""
+        tries = late = 0
+        while True:
+            self._check_service()
+            tries += 1
+            try:
+                reply = await self._send_paid(book, call)
+            except (ModelError, CallsSpent) as error:
+                book.over.append(error)
+                raise
+            except _Passing as failure:
+                late += isinstance(failure, _Late)
+                if tries <= self._retries and late < _LATE_TRIES:
+                    doubled = _FIRST_PAUSE_S * 2 ** (tries - 1) * (1 + key[0] / 512)
+                    pause_s = failure.pause_s or min(doubled, _LONGEST_PAUSE_S)
+                    await asyncio.sleep(pause_s)
+                    continue
+                self._failed_in_row += 1
+                self._failed_at = time.monotonic()
+                self._check_service(str(failure))
+                times = "1 try" if tries == 1 else f"{tries} tries"
+                raise CallFailed(
+                    f"{self.url} failed after {times}: {failure}"
+                ) from None
+            self._failed_in_row = 0
+            if book.lease.terms.cache != "off":
+                where = self.url, self.model, book.lease.campaign
+                book.ledger.keep_answer(key, *where, reply.answer)
+            return reply.answer
+
+    def _check_service(self, why: str = "") -> None:
+        """Raise ServiceDown where so many calls failed in a row that none will do better."""
+        if self._failed_in_row < _DOWN_AFTER:
+            return
+        if time.monotonic() - self._failed_at > _DOWN_S:
+            self._failed_in_row = _DOWN_AFTER - 1
+            return
+        raise ServiceDown(
+            f"{self.url} is down: {self._failed_in_row} calls in a row failed with all"
+            f" their tries{f', the last: {why}' if why else ''}\n"
+            "help: the answers so far are kept; go on with --resume when it is up"
+        )
+
+    # Requests.
+
+    async def _send_paid(self, book: _Book, call: Call) -> Reply:
+        """Send a request in its turn, under the limits, and count what it cost."""
+        terms, price = book.lease.terms, book.price
+        most = price.cost_of(*call.most_tokens)
+        slot = self._slots.setdefault(
+            terms.concurrency, asyncio.Semaphore(terms.concurrency)
+        )
+        async with slot:
+            if book.over:
+                raise book.over[0]
+            if terms.rate is not None:
+                calls, seconds = terms.rate
+                gap = (seconds * _SLACK + _SLACK_S) / calls
+                await asyncio.sleep(book.ledger.take_turn(self.url, gap))
+            while not book.reserve(most):
+                if not self._in_flight:  # nothing will be given back
+                    limit = "--calls" if terms.max_cost is None else "--max-cost"
+                    raise CallsSpent(f"the limit of the calls is reached ({limit})")
+                await asyncio.sleep(0.02)
+            self._in_flight += 1
+            try:
+                reply = await self._send_once(call.body, terms.timeout_s)
+            except (_Passing, CallFailed) as failure:
+                if getattr(failure, "is_free", True):
+                    book.add(cost=-most)
+                raise
+            finally:
+                self._in_flight -= 1
+        if reply.tokens is not None:
+            cost = price.cost_of(*reply.tokens) - most
+            tokens_in, tokens_out = reply.tokens
+            book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+        return reply
+
+    async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
+        """Send one request and read its answer; a failure that may pass is `_Passing`."""
+        if self._client is None:
+            self._client = self._httpx.AsyncClient(
+                timeout=None, limits=self._httpx.Limits(max_connections=None)
+            )
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        seconds, key = min(self._timeout_s, timeout_s or self._timeout_s), self._key()
+        headers = {"Content-Type": "application/json"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        data, content = bytearray(), json.dumps(body).encode()
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._client.stream(
+                    "POST", self.url, content=content, headers=headers
+                ) as response,
+            ):
+                async for part in response.aiter_bytes():
+                    data += part
+                    if len(data) > _LONGEST_ANSWER:
+                        raise _Passing("its answer does not end")
+        except TimeoutError:
+            raise _Late(f"no whole answer within {seconds:g} s") from None
+        except (self._httpx.HTTPError, OSError) as error:
+            refused = isinstance(error, self._httpx.ConnectError)
+            why = "no connection" if refused else "the connection broke"
+            name = type(error).__name__
+            raise _Passing(f"{why} ({name})", is_free=refused) from None
+        text = bytes(data).decode("utf-8", "surrogateescape")
+        return self._read_reply(response, text.replace(key, "[key]") if key else text)
+
+    def _read_reply(self, response: Any, text: str) -> Reply:
+        status = response.status_code
+        said = quote_answer(text)
+        told = f"it answered with the status {status}{said}"
+        if status >= 500 or status in _PASSING:
+            pause_s = _read_pause(response.headers.get("Retry-After", ""))
+            raise _Passing(told, pause_s=pause_s, is_free=True)
+        if status in _REFUSED:
+            raise CallFailed(f"{self.url} refuses the request: {told}")
+        if not 200 <= status < 300:
+            hint = ""
+            if status in (401, 403):
+                has_key = "another key" if self._key() else "a key"
+                hint = f"\nhelp: it wants {has_key} in {self._key_name or 'key='}"
+            raise ModelError(f"{self.url}: {told}{hint}")
+        try:
+            reply = self._read(json.loads(text))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            raise _Passing(f"its answer makes no sense{said}") from None
+        key = self._key()  # JSON may have written it in other ways
+        return (
+            replace(reply, answer=reply.answer.replace(key, "[key]")) if key else reply
+        )
+
+    def _key(self) -> str:
+        """Return the key, which nothing but a header of a request ever holds."""
+        key = os.environ.get(self._key_name, "") if self._key_name else ""
+        if not (key.isascii() and key.isprintable()):
+            raise ModelError(f"{self._key_name} holds characters that no key has")
+        return key.strip()
+
+
+def _read_pause(advised: str) -> float | None:
+    """Return how long `Retry-After` asks to wait: seconds, or until a date."""
+    try:
+        seconds = float(advised)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(advised)
+        except ValueError:
+            return None
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return max(0.0, min(seconds, _LONGEST_ADVISED_S)) if seconds == seconds else None

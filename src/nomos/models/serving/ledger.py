@@ -1,0 +1,246 @@
+"""What endpoints answered and what that cost, in one SQLite file that all workers share.
+
+The file is written before a request is sent and when its answer is there, so it holds
+whatever becomes of the process:
+
+- An answer that was received is never asked for again, after a kill neither.
+- A request counts from before it is sent, with the most that it may cost. What it did cost
+  replaces that when it is known; what a killed process had in flight stays counted. So the
+  limits hold at the server, for all workers and over all attempts together.
+- The next moment at which an endpoint may be asked stands in the file, too: the rate holds
+  for all processes of a project.
+
+Answers are data: text that is shown escaped and never run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from nomos.database import explain_failures, open_database, transaction
+from nomos.domain.meter import Phase, Terms
+
+FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
+MOST_BYTES = 2**30  # of all answers; the oldest go first
+_PRUNED = 1 / 4  # this share of them, so that it is seldom done
+_CHECKED = 500  # answers, after which the size is looked at
+_MIGRATIONS = (
+    """
+    CREATE TABLE answers (
+        number INTEGER PRIMARY KEY,
+        key BLOB NOT NULL UNIQUE,
+        endpoint TEXT NOT NULL,
+        model TEXT NOT NULL,
+        campaign TEXT NOT NULL,
+        answer BLOB NOT NULL,
+        answered REAL NOT NULL
+    );
+    CREATE TABLE spent (
+        campaign TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        requests INTEGER NOT NULL DEFAULT 0,
+        cached INTEGER NOT NULL DEFAULT 0,
+        tokens_in INTEGER NOT NULL DEFAULT 0,
+        tokens_out INTEGER NOT NULL DEFAULT 0,
+        cost REAL NOT NULL DEFAULT 0,
+        PRIMARY KEY (campaign, phase)
+    );
+    CREATE TABLE turns (endpoint TEXT PRIMARY KEY, next REAL NOT NULL)
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What requests came to: how many were sent, answered from the cache, and their cost."""
+
+    requests: int = 0
+    cached: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+
+_NAMES = [field.name for field in fields(Spent)]
+_ADD = (
+    f"INSERT INTO spent (campaign, phase, {', '.join(_NAMES)}) VALUES (?, ?{', ?' * 5})"
+    " ON CONFLICT DO UPDATE SET "
+    + ", ".join(f"{name} = {name} + excluded.{name}" for name in _NAMES)
+)
+
+
+def ledger_at(path: Path | None) -> Ledger:
+    """Return the ledger in a file; None: one that ends with the process."""
+    return _open_ledger(path, os.getpid())
+
+
+@lru_cache(maxsize=16)
+def _open_ledger(path: Path | None, _process: int) -> Ledger:
+    return Ledger(path)
+
+
+class Ledger:
+    """An open ledger; several threads and processes may use it at once."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path or Path(":memory:")
+        self._lock = RLock()
+        self._kept = 0
+        with explain_failures(self.path):
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                ignore = path.parent / ".gitignore"
+                if not ignore.exists() and not ignore.is_symlink():
+                    ignore.write_text("*\n", encoding="utf-8")
+            self._file = open_database(self.path, _MIGRATIONS)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock, explain_failures(self.path), transaction(self._file):
+            yield
+
+    def _ask(self, question: str, *values: Any) -> list[Any]:
+        with self._lock, explain_failures(self.path):
+            return self._file.execute(question, values).fetchall()
+
+    # Answers.
+
+    def find_answers(
+        self, keys: Sequence[bytes], campaign: str | None = None
+    ) -> list[str | None]:
+        """Return the answers that are known; with a campaign, those that it received."""
+        sought = "SELECT answer FROM answers WHERE key = ?"
+        sought += "" if campaign is None else " AND campaign = ?"
+        more = () if campaign is None else (campaign,)
+        found = [self._ask(sought, key, *more) for key in keys]
+        return [bytes(f[0][0]).decode(*_CODEC) if f else None for f in found]
+
+    def keep_answer(
+        self, key: bytes, endpoint: str, model: str, campaign: str, answer: str
+    ) -> None:
+        """Remember an answer; when there are too many, the oldest are forgotten."""
+        row = (key, endpoint, model, campaign, answer.encode(*_CODEC), time.time())
+        with self._writing():
+            self._file.execute(
+                "INSERT OR REPLACE INTO answers (key, endpoint, model, campaign, answer,"
+                " answered) VALUES (?, ?, ?, ?, ?, ?)",
+                row,
+            )
+        self._kept += 1
+        if self._kept % _CHECKED == 0:
+            self.prune_answers(MOST_BYTES)
+
+    def prune_answers(self, most_bytes: int) -> None:
+        """Forget the oldest answers while all of them take more than so many bytes."""
+        while self.size > most_bytes:
+            (count,) = self._ask("SELECT count(*) FROM answers")[0]
+            if not count:
+                return
+            with self._writing():
+                self._file.execute(
+                    "DELETE FROM answers WHERE number IN"
+                    " (SELECT number FROM answers ORDER BY number LIMIT ?)",
+                    (max(1, int(count * _PRUNED)),),
+                )
+
+    def clear_answers(self) -> int:
+        """Forget all answers and return how many there were; what was spent stays."""
+        with self._writing():
+            count = self._file.execute("DELETE FROM answers").rowcount
+        self._ask("VACUUM")
+        return count
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file uses."""
+        pages, free, size = (
+            self._ask(f"PRAGMA {name}")[0][0]
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    def list_answers(self) -> list[tuple[str, str, int, float, float]]:
+        """Return endpoint, model, count, and the first and last time, for each model."""
+        return [
+            tuple(row)
+            for row in self._ask(
+                "SELECT endpoint, model, count(*), min(answered), max(answered)"
+                " FROM answers GROUP BY endpoint, model ORDER BY endpoint, model"
+            )
+        ]
+
+    # Money.
+
+    def reserve_request(
+        self, campaign: str, phase: Phase, cost: float, terms: Terms
+    ) -> bool:
+        """Count a request before it is sent; False where a limit does not allow it."""
+        with self._writing():
+            spent = self.spent_in(campaign)
+            requests = sum(one.requests for one in spent.values())
+            money = sum(one.cost for one in spent.values())
+            if terms.calls is not None and requests >= terms.calls:
+                return False
+            if terms.max_cost is not None and money + cost > terms.max_cost:
+                return False
+            self._file.execute(_ADD, (campaign, phase, 1, 0, 0, 0, cost))
+        return True
+
+    def add_spent(self, campaign: str, phase: Phase, spent: Spent) -> None:
+        """Count what became of requests; a cost below zero gives back what was reserved."""
+        values = [getattr(spent, name) for name in _NAMES]
+        with self._writing():
+            self._file.execute(_ADD, (campaign, phase, *values))
+
+    def spent_in(self, campaign: str) -> dict[str, Spent]:
+        """Return what a campaign has spent, by what for."""
+        rows = self._ask(
+            f"SELECT phase, {', '.join(_NAMES)} FROM spent WHERE campaign = ?", campaign
+        )
+        return {row["phase"]: Spent(*(row[name] for name in _NAMES)) for row in rows}
+
+    def move_spent(self, campaign: str, other: str) -> None:
+        """Count what was spent under one name for another, which may have some already."""
+        for phase, spent in self.spent_in(campaign).items():
+            self.add_spent(other, phase, spent)  # type: ignore[arg-type]  # one of them
+        with self._writing():
+            self._file.execute("DELETE FROM spent WHERE campaign = ?", (campaign,))
+            self._file.execute(
+                "UPDATE answers SET campaign = ? WHERE campaign = ?", (other, campaign)
+            )
+
+    # Time.
+
+    def take_turn(self, endpoint: str, seconds: float) -> float:
+        """Take the next moment at which an endpoint may be asked; return how far off it is.
+
+        The moments of all processes lie so many seconds apart.
+        """
+        now = time.time()
+        with self._writing():
+            found = self._ask("SELECT next FROM turns WHERE endpoint = ?", endpoint)
+            turn = max(now, found[0][0] if found else now)
+            self._file.execute(
+                "INSERT OR REPLACE INTO turns VALUES (?, ?)", (endpoint, turn + seconds)
+            )
+        return turn - now
+
+
+_CODEC = ("utf-8", "surrogatepass")  # an answer may hold halves of pairs
+
+
+def total_spent(parts: Sequence[Spent]) -> Spent:
+    """Add up what was spent."""
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update({name: getattr(part, name) for name in _NAMES})
+    return Spent(**total)

@@ -1,0 +1,36 @@
+"""What a result claims must agree with itself: this is looked at wherever one is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nomos.results.result import Result
+
+
+def find_contradictions(result: Result) -> list[str]:
+    """Say what of a result cannot be true together with the rest of it."""
+    counts, found = result.counts, []
+    ends = (counts.passed, counts.violations, counts.crashed, counts.flaky)
+    bugs = counts.confirmed + counts.repeated
+    if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
+        ways = " + ".join(map(str, ends))
+        found.append(
+            f"{counts.tests} cases, and {ways} passed, violated, crashed or flaky"
+        )
+    if not counts.unique_bugs == bugs <= counts.violations:
+        found.append(
+            f"{counts.unique_bugs} bugs, {bugs} reproduced, {counts.violations} violations"
+        )
+    rates = [result.rate, *(one.rate for one in result.ensures)]
+    found += [
+        f"at least {rate.low} and at most {rate.high}"
+        for rate in rates
+        if rate is not None and not 0 <= rate.low <= rate.high <= 1
+    ]
+    if result.verdict in ("holds", "none-found") and counts.violations:
+        found.append(f"{result.verdict}, and {counts.violations} violations")
+    is_proved = result.proof is not None and result.proof.verdict == "holds"
+    if result.verdict == "holds" and not is_proved and not result.is_exact:
+        found.append("it holds, and not every case was tried, or some are flaky")
+    return found

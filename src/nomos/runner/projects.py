@@ -1,0 +1,178 @@
+"""Run the jobs of projects, each by its own store and options, with controls and proofs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nomos.errors import StoreError
+from nomos.models.load import is_trusting
+from nomos.results.gate import Gate
+from nomos.results.result import Result
+from nomos.runner.campaigns.proofs import Proofs
+from nomos.runner.driver import Driver, Run
+from nomos.runner.events import Handler
+from nomos.runner.jobs import Failure, Job
+from nomos.runner.options import Options
+from nomos.runner.project.discovery import Discovery
+from nomos.runner.project.params import each_setting
+from nomos.runner.project.specs import LoadedSpec, load_spec
+from nomos.runner.stopping import Signals
+from nomos.store.store import FOLDER, Store
+from nomos.terminal import printable
+from nomos.verify.prove import ProofOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectJobs:
+    """The jobs of one project, and how it wants them run: nothing of another project."""
+
+    root: Path
+    jobs: Sequence[Job]
+    seeds: Sequence[int]
+    how: Options
+    gate: Gate | None = None
+
+
+def list_jobs(
+    loaded: Mapping[Path, LoadedSpec],
+    settings: Mapping[str, str],
+    models: Sequence[str | Path],
+    paths: Sequence[Path],
+) -> list[Job]:
+    """Return a job for each spec, each setting of it and each model."""
+    return [
+        Job(path, {**given, **chosen}, loaded[path])
+        for path in paths
+        for given in each_setting(loaded[path].checked.spec, settings)
+        for chosen in ([{"model": str(m)} for m in models] or [{}])
+    ]
+
+
+def drive_projects(
+    projects: Iterable[ProjectJobs], whole: Run, *, kept: bool | Path, **more: Any
+) -> Iterator[tuple[ProjectJobs, Run]]:
+    """Yield what the jobs of each project come to, which `whole` takes in.
+
+    Ends behind a run that was stopped. `kept` says where campaigns are stored, as to
+    `keeping_store`; the other keywords are those of `drive`.
+    """
+    for one in projects:
+        store = keeping_store(one.root, more["warn"], kept)
+        more |= {"root": one.root, "options": one.how, "store": store}
+        run = drive(one.jobs, one.seeds, **more)
+        whole.results += run.results
+        whole.failures += run.failures
+        whole.stopped = run.stopped
+        yield one, run
+        if run.stopped:
+            return
+
+
+def mark_reported(
+    projects: Iterable[ProjectJobs],
+    whole: Run,
+    *,
+    kept: bool | Path,
+    warn: Callable[[str], None],
+) -> None:
+    """Note in the stores that the reports of a run that was not stopped are written.
+
+    A store that cannot be written has warned before; a resume then runs them again.
+    """
+    for project in projects if not whole.stopped else ():
+        store = keeping_store(project.root, warn, kept)
+        if store is not None:
+            with suppress(StoreError), store:
+                store.mark_reported(whole.results)
+
+
+def drive(  # noqa: PLR0913 - keywords
+    jobs: Sequence[Job],
+    seeds: Sequence[int],
+    *,
+    root: Path,
+    options: Options,
+    store: Store | None = None,
+    handlers: Sequence[Handler] = (),
+    warn: Callable[[str], None] | None = None,
+    control: Path | None = None,
+    signals: Signals | None = None,
+    verify: bool = False,
+) -> Run:
+    """Run jobs, then their control if there is one, and close the store.
+
+    A control is run once for each setting and seed. Nothing of it is stored and it has
+    no say in a verdict: what chance does is no bug. With `verify`, a proof is tried where
+    no violation was found.
+    """
+    tell = warn or warn_user
+    more: dict[str, Any] = {"handlers": handlers, "warn": tell, "signals": signals}
+    more["trust"] = is_trusting()
+    driver = Driver(root, options, store=store, **more)
+    try:
+        run = driver.run(jobs, seeds)
+        if verify and not run.stopped:
+            beside = Proofs(ProofOptions(), store, tell).beside
+            run.results = [beside(result) for result in run.results]
+    finally:
+        if store is not None:
+            store.close()
+    if control is not None and not run.stopped:
+        alone = replace(options, resume=False, until_bug=False)
+        other = Driver(root, alone, **more)
+        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
+    return run
+
+
+def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
+    """Return the jobs of a control: one for each model and settings of the others."""
+    loaded = load_spec(control)
+    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
+    return [Job(control, settings, loaded) for settings in unique.values()]
+
+
+def _add_control(run: Run, control: Run) -> None:
+    """Give each result the result of the control with its model, settings and seed."""
+
+    def key(result: Result) -> tuple[object, ...]:
+        subject = result.subject
+        return subject.model, tuple(sorted(subject.settings.items())), result.seed
+
+    found = {key(result): replace(result, live=None) for result in control.results}
+    run.results = [
+        replace(result, control=found.get(key(result))) for result in run.results
+    ]
+    run.failures += control.failures
+    run.stopped = control.stopped
+
+
+def make_skipped_run(found: Discovery) -> Run:
+    """Return a run without results, whose failures are what looks like specs."""
+    failures = [Failure(Job(path), error) for path, error in found.not_run.items()]
+    return Run(failures=failures)
+
+
+def keeping_store(
+    root: Path, warn: Callable[[str], None], kept: bool | Path
+) -> Store | None:
+    """Open the store of a project to write, or the one that is named; False: none.
+
+    Where that fails, a campaign goes without.
+    """
+    if kept is False:
+        return None
+    try:
+        return Store.open(root / FOLDER if kept is True else Path(kept))
+    except StoreError as error:
+        warn(f"nothing is stored: {error}")
+        return None
+
+
+def warn_user(message: str) -> None:
+    """Warn a program of what went wrong beside its campaigns."""
+    warnings.warn(printable(message), RuntimeWarning, stacklevel=3)

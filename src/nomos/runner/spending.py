@@ -1,0 +1,56 @@
+"""What the endpoints of a run cost: on which terms they are asked, and what it came to."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from uuid import uuid4
+
+from nomos.domain.meter import Meter, Terms
+from nomos.models.serving.ledger import DATABASE, FOLDER, Spent, ledger_at
+from nomos.runner.options import Options
+from nomos.runner.project.config import load_config
+from nomos.store.store import Store
+
+
+class Spending:
+    """The file of a run in which endpoints keep their answers and what they cost.
+
+    It lies beside the store; without one, it ends with the run.
+    """
+
+    def __init__(self, root: Path, options: Options, store: Store | None) -> None:
+        if store is None:
+            beside = Path(mkdtemp(prefix="nomos-"))
+            weakref.finalize(self, rmtree, beside, ignore_errors=True)
+        else:
+            beside = store.path.parent
+        is_paid = store is not None or options.max_cost is not None
+        prices = load_config(root).prices if is_paid else {}
+        self.terms: Terms = replace(
+            options.terms, file=beside / FOLDER / DATABASE, prices=prices
+        )
+
+    def open_meter(self) -> Meter:
+        """Return the meter of a campaign, under a name of its own."""
+        return Meter(self.terms.calls, uuid4().hex, keeps=self)
+
+    def rename_campaign(self, meter: Meter, name: int | None) -> None:
+        """Go on under the name that a stored campaign has when it is resumed, too."""
+        if name is not None:
+            before, meter.campaign = meter.campaign, str(name)
+            if self._is_used:
+                ledger_at(self.terms.file).move_spent(before, meter.campaign)
+
+    def read_spent(self, meter: Meter) -> dict[str, Spent]:
+        """Return what a campaign has spent, by what for."""
+        if not self._is_used:
+            return {}
+        return ledger_at(self.terms.file).spent_in(meter.campaign)
+
+    @property
+    def _is_used(self) -> bool:
+        return self.terms.file is not None and self.terms.file.exists()
