@@ -202,7 +202,9 @@ def run_task(family: str, checked: Any, prover: Any, limit: float) -> dict[str, 
     )
     started = time.process_time()
     try:
-        prover.asked(Program(checked, prover.domain), "")  # the model is read once
+        prover.parse_question(
+            Program(checked, prover.domain), ""
+        )  # the model is read once
         started = time.process_time()
         proof = prover.verify(Program(checked, prover.domain), options)
     except NotProvable as error:

@@ -79,6 +79,12 @@ CONSTRUCTS = {
     "close records": "isclose(x1, x2, abs := 15) || v > 3",
     "named tolerance": "isclose(x1.r, x2.r, abs := 0.1, rel := 0.5) || isclose(v, 2)",
     "greatest of a vector": "max(p) > 1 && min(q) == 0",
+    "derived list": "(count i in ys: ys[i].f == 1 && xs[i].f == 0) == v % 3",
+    "item of a derived list": "ys[1].f == xs[1].f || ys[v % 3].a > 3 || v > 5",
+    "list of answers": "max([predict(y) for y in ys]) > v - 2",
+    "list of what a vector holds": "max([s * 2 + v for s in p]) > 6",
+    "list of a computed list": "sum([t + v for t in top(x1)]) > 6",
+    "list of lists": "sum([sum([t * s for s in p]) for t in top(x1)]) > 2 || v > 4",
     "long sum": "v + " + " + ".join(["1"] * 300) + " > 303",
     "long chain": " || ".join(f"v == {n}" for n in range(0, 300, 3)),
 }
@@ -94,6 +100,7 @@ SPEC = """
     var v := randInt(0, 7);
     var p := shares(x1);
     var q := shares(x2);
+    var ys := [x[f := 1 - x.f] for x in xs];
     requires {requires};
     output ds;
     {{

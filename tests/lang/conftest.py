@@ -66,7 +66,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def offer() -> Offer:
     """What the domain `compas` of the cases has."""
     functions = (
-        Function("predict", 1, 1),
+        Function("predict", 1, 1, batched=True),
         Function("is_adult", 1, 1, Type.BOOL),
         Function("distance", 2, 2, Type.REAL),
         Function("older", 1, 2, Type.RECORD),

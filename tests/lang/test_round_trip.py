@@ -36,7 +36,7 @@ def node(kind, *parts):
 
 words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
 # Before a name, `in`, `then` and `else` are words of the language, as in Python.
-LITERALS = ("true", "false", "null", "if", "in", "then", "else")
+LITERALS = ("true", "false", "null", "if", "in", "then", "else", "for")
 names = words.filter(lambda word: word not in LITERALS).map(
     lambda word: node(syntax.Name, word)
 )
@@ -73,6 +73,9 @@ def larger(smaller):
             lambda c, a, b: node(syntax.Conditional, c, a, b), smaller, smaller, smaller
         ),
         st.builds(lambda s, i: node(syntax.Index, s, i), smaller, smaller),
+        st.builds(
+            lambda e, x, o: node(syntax.Comprehension, e, x, o), smaller, names, smaller
+        ),
         st.builds(
             lambda q, i, o, c, e, below: node(
                 syntax.Quantifier, q, i, o, c, e, below and len(i) > 1

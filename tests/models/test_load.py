@@ -364,7 +364,7 @@ def test_every_extra_that_a_message_names_is_one_of_the_package() -> None:
         for source in sources
         for extra in re.findall(r'extra="([\w-]+)"', source.read_text(encoding="utf-8"))
     }
-    assert {extra for _, extra, _ in NEEDED} | {"sb3"} == named
+    assert {extra for _, extra, _ in NEEDED} | {"sb3", "llm"} == named
     assert named <= set(extras["optional-dependencies"])
 
 

@@ -113,7 +113,9 @@ def test_only_what_is_accepted_passes_beside_known_bugs(
     many: Path, accepted: float, status: int
 ) -> None:
     result, _ = run(many, search="exhaustive")
-    counts = Counts(tests=20, passed=18, violations=1, confirmed=1, flaky=1)
+    counts = Counts(
+        tests=20, passed=18, violations=1, unique_bugs=1, confirmed=1, flaky=1
+    )
     known = replace(result, counts=counts)
     gate = Gate(fail_on="new", accept_flaky=accepted)
     assert rulings([known], gate)[0].status == status

@@ -177,3 +177,80 @@ def test_a_premise_that_no_case_has_is_told_in_every_way(walk: Any, mode: str) -
     assert idle.verdict == "failed"
     assert "none of 50 cases has what stands before `==>`" in idle.problem
     assert walk(ensures="e1 >= 0 ==> e1 <= e2", mode=mode).verdict == "holds"
+
+
+LIAR = """
+import os, time
+import numpy as np
+from nomos import Domain, Schema, batched
+from nomos.domain.schema import Integer
+
+class Liar(Domain):
+    schema = Schema(Integer("a", 0, 50), Integer("b", 0, 5))
+    asked = 0
+
+    def inputs(self):
+        return np.array([[a, b] for a in range(50) for b in range(6)])
+
+    @batched
+    def predict(self, rows):
+        rows = np.asarray(rows)
+        honest = rows[:, 0] // 10
+        self.asked += len(rows)
+        return BODY
+"""
+LIAR_SPEC = """
+import liar;
+input x;
+var y := x[a := x.a + 1];
+output d1;
+output d2;
+{
+  d1 = predict(x)
+  d2 = predict(y)
+}
+ensures d1 <= d2 + MORE;
+"""
+COIN = "honest + 9 * (np.random.default_rng().random(len(rows)) < 0.04)"
+LIARS = {
+    "honest": "honest",
+    "chance, in one case of 50": COIN,
+    "small scores": "np.random.default_rng().random(len(rows)) * 0.009",
+    "large names": "500 + np.random.default_rng().integers(0, 5, len(rows))",
+    "the first row of a batch": "np.where((np.arange(len(rows)) == 0) & (len(rows) > 1), 0, honest)",
+    "a row by itself": "honest + (len(rows) == 1) * (rows.sum(axis=1) % 50 == 3)",
+    "the mean of a batch": "honest + rows[:, 0].mean()",
+    "the seed of hashes": "honest * 0 + np.array([hash(str(a)) % 5 for a in rows[:, 0]])",
+    "what it was asked before": "honest + self.asked // 2000",
+    "time": "honest + int(time.time() * 10) % 2",
+}
+
+
+def run_liar(folder: Path, body: str, more: int, **options: Any) -> Result:
+    (folder / "pyproject.toml").write_text("")
+    (folder / "liar.py").write_text(LIAR.replace("BODY", body))
+    (folder / "specs").mkdir()
+    spec = folder / "specs" / "liar.nom"
+    spec.write_text(LIAR_SPEC.replace("MORE", str(more)))
+    run, _, _ = drive([spec], **options)
+    assert not run.failures
+    return run.results[0]
+
+
+@pytest.mark.parametrize("liar", LIARS)
+def test_only_an_honest_model_is_clean_however_little_it_lies(
+    tmp_path: Path, liar: str
+) -> None:
+    result = run_liar(tmp_path, LIARS[liar], 999)
+    assert result.verdict == ("holds" if liar == "honest" else "failed")
+    assert bool(result.problem) == (liar != "honest")
+    assert result.is_exact == (liar == "honest")
+
+
+@pytest.mark.parametrize("search", ["random", "exhaustive"])
+def test_a_biased_coin_that_violates_is_never_exact_and_its_answers_are_said_to_differ(
+    tmp_path: Path, search: str
+) -> None:
+    result = run_liar(tmp_path, COIN, 0, search=search, cases=300)
+    assert not result.is_exact
+    assert "answers depend on" in result.problem or "were different" in result.problem

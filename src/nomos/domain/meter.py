@@ -206,6 +206,11 @@ class Meter:
         self._rerun = 0  # asked by tasks that may use the reserve
 
     @property
+    def why_spent(self) -> str:
+        """Why a search ends that has no calls left."""
+        return "the money is used up" if self.limit is None else "the calls are used up"
+
+    @property
     def reserve(self) -> int:
         """How many calls the search leaves to others."""
         return 0 if self.limit is None else max(1, self.limit // _RESERVED)

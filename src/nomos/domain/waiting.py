@@ -18,7 +18,8 @@ import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
@@ -153,10 +154,11 @@ async def _in_thread(function: Callable[..., Any], case: tuple[Any, ...]) -> Any
     context = copy_context()
 
     def run() -> None:
-        try:
-            done.set_result(context.run(function, *case))
-        except BaseException as error:  # handed to whoever waits
-            done.set_exception(error)
+        with suppress(InvalidStateError):  # nobody waits for it any more
+            try:
+                done.set_result(context.run(function, *case))
+            except BaseException as error:  # handed to whoever waits
+                done.set_exception(error)
 
     # A daemon: a run that is interrupted does not wait for a call that hangs.
     threading.Thread(target=run, daemon=True).start()

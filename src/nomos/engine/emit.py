@@ -245,8 +245,8 @@ class Emitter:
                 return ast.IfExp(emit(test), emit(yes), emit(no))
             case core.Index(items=items, index=index):
                 return self._ours("item_at", emit(items), emit(index))
-            case core.Quantifier():
-                return self._quantifier(expr)
+            case core.Comprehension() | core.Quantifier():
+                return self._repeat(expr)
             case core.Apply(parameters=parameters, arguments=arguments, body=body):
                 named = ast.Lambda(_parameters(parameters), emit(body))
                 return ast.Call(named, [emit(a) for a in arguments], [])
@@ -269,7 +269,14 @@ class Emitter:
             result = ast.BinOp(result, sign, self.expression(node.right))
         return result
 
-    def _quantifier(self, expr: core.Quantifier) -> ast.expr:
+    def _repeat(self, expr: core.Quantifier | core.Comprehension) -> ast.expr:
+        """Emit what is evaluated for one index or item after the other."""
+        if isinstance(expr, core.Comprehension):
+            over = self.expression(expr.over)
+            listed = over if expr.members else self._ours("list_items", over)
+            item = ast.Name(expr.item, ast.Store())
+            each = ast.comprehension(item, listed, [], 0)
+            return ast.ListComp(self.expression(expr.body), [each])
         values = ast.GeneratorExp(self.expression(expr.body), [self._loop(expr)])
         return self._ours(_FOLDS[expr.word], values)
 

@@ -114,6 +114,7 @@ class Case(Running):
     truth = bool
     range = range
     indices = staticmethod(operators.list_indices)
+    list_items = staticmethod(operators.list_items)
     all_of = staticmethod(all)
     any_of = staticmethod(any)
     item_at = staticmethod(operators.item_at)

@@ -155,6 +155,19 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Comprehension(Node):
+    """`[e for x in xs]`: a list with a value for each item of another, in its order.
+
+    Where that is a list of inputs, or made from one, `members` are its items.
+    """
+
+    item: str
+    over: Expr
+    body: Expr
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Quantifier(Node):
     """`forall i < j in xs if c: e` and the like, over the indices of a list.
 
@@ -199,6 +212,7 @@ Expr = (
     | Logic
     | Conditional
     | Index
+    | Comprehension
     | Quantifier
     | Apply
 )
@@ -306,6 +320,8 @@ def local_names(expr: Expr) -> frozenset[str]:
         match node:
             case Quantifier(indices=names) | Apply(parameters=names):
                 found |= set(names)
+            case Comprehension(item=name):
+                found.add(name)
             case _:
                 pass
     return frozenset(found)

@@ -135,6 +135,13 @@ def _in_expression(
                 _find_in_call(finder, node)
             case syntax.Feature(feature=feature) | syntax.Update(feature=feature):
                 finder.add_occurrence(feature.name, feature.span, Role.FEATURE)
+            case syntax.Comprehension(item=item):
+                known = {**known, item.name: (Role.INDEX, node.span.start)}
+                finder.add_occurrence(
+                    *(item.name, item.span, Role.INDEX),
+                    declares=True,
+                    scope=node.span.start,
+                )
             case syntax.Quantifier(indices=indices):
                 start = node.span.start
                 known = {**known, **{i.name: (Role.INDEX, start) for i in indices}}

@@ -26,6 +26,7 @@ from nomos.results.verdict import (
 from nomos.runner.project.naming import short_names
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
+_WEAK = 0.05  # of cases may be flaky: more is said beside a clean verdict
 _WORST_FIRST = ("violated", "failed", "undecided", "none-found", "holds")
 MEANINGS: dict[Verdict, str] = {
     "violated": "there are cases that break the property",
@@ -244,8 +245,8 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         else remark
         for remark, some in seeds.items()
     ]
-    if cost := cost_words(results):
-        said.append(Remark(cost))
+    sent = (result.calls.sent_text for result in results)
+    said += [Remark(cost) for cost in (cost_words(results), *sent) if cost]
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
@@ -269,7 +270,8 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
     check = None if result.analysis is None else result.analysis.flakiness
-    if check is not None and check.cases and check.is_weak and not check.flaky:
+    is_weak = check is not None and check.cases and check.at_most > _WEAK
+    if check is not None and is_weak and not check.flaky:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(

@@ -92,26 +92,23 @@ class BugGroup:
 
 
 # Of so many cases, none of them flaky, it follows at the 95 % level that at most 1 %
-# of all are, or 5 %.
-ENOUGH, _FEW = 299, 59
+# of all are.
+ENOUGH = 299
 
 
 @dataclass(frozen=True, slots=True)
 class Flakiness:
     """Cases that were run again in isolation and in other batches; the flaky ones differed.
 
-    `is_fresh` says that an instance of the model did it that had answered nothing yet.
+    `is_fresh` says that an instance of the model did it that had answered nothing yet,
+    `at_most` what share of all cases is flaky, at the 95 % level.
     """
 
     cases: int
     flaky: int = 0
     is_fresh: bool = False
     is_every_case: bool = False
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether less can be said than that at most 5 % of cases are flaky."""
-        return not self.is_every_case and self.cases < _FEW
+    at_most: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,8 @@ def flakiness_text(check: Flakiness) -> str:
         share = f"{check.flaky} of all {check.cases}"
     else:
         share = describe_rate(check.flaky, check.cases)
-    return f"flaky cases: {share} (re-run {_where(check)})"
+    place = "a fresh process" if check.is_fresh else "the same process"
+    return f"flaky cases: {share} (re-run in {place}, other batches and order)"
 
 
 def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:

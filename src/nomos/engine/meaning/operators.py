@@ -99,6 +99,11 @@ def size_of(over: Any) -> int:
     return len(over)
 
 
+def list_items(over: Any) -> list[Any]:
+    """Return the items of a list or a vector."""
+    return [item_at(over, index) for index in range(size_of(over))]
+
+
 def count_true(truths: Iterable[Any]) -> int:
     """Return how many of them hold."""
     return sum(1 for truth in truths if truth)

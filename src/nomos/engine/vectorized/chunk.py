@@ -257,7 +257,13 @@ def roots(expr: core.Expr, scope: Scope) -> frozenset[str] | None:
                 inner = scope[name].roots if name in scope else None
             case core.RandInt() | core.RandReal() | core.Call(draws=True):
                 inner = None
-            case core.Quantifier() | core.Apply() | core.Index() | core.Label():
+            case (
+                core.Comprehension()
+                | core.Quantifier()
+                | core.Apply()
+                | core.Index()
+                | core.Label()
+            ):
                 inner = None
             case core.Constant() | core.GetFeature() | core.SetFeature() | core.Call():
                 continue

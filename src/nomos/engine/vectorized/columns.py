@@ -19,6 +19,7 @@ from nomos.engine.interpreter import sides
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
+from nomos.engine.vectorized.forms import members
 from nomos.engine.vectorized.rows import Rows
 from nomos.lang import core
 
@@ -160,6 +161,13 @@ class Columns:
 
     def _let(self, let: core.Let) -> None:
         if self.is_empty:
+            return
+        if isinstance(let.value, core.Comprehension) and let.value.members:
+            made = members(self.evaluator, let.value, None, self.scope)
+            for number, (_, value) in enumerate(made):
+                name = core.item_name(let.name, number)
+                self.scope[name] = self.chunk.cell(value, None)
+            self.chunk.settle()
             return
         value = self.evaluator.value(let.value, None, self.scope)
         cell = self.chunk.cell(value, roots(let.value, self.scope))

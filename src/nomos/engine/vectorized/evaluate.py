@@ -122,6 +122,8 @@ class Evaluator:
                 return forms.conditional(self, expr, at, scope)
             case core.Index():
                 return forms.index(self, expr, at, scope)
+            case core.Comprehension():
+                return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
                 return forms.quantifier(self, expr, at, scope)
             case core.Apply():

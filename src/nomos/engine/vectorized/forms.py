@@ -22,7 +22,7 @@ from nomos.engine.meaning.operators import (
 )
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
-from nomos.engine.vectorized.rows import each
+from nomos.engine.vectorized.rows import each, part
 from nomos.lang import core
 
 if TYPE_CHECKING:
@@ -170,6 +170,45 @@ def apply(evaluator: Evaluator, expr: core.Apply, at: At, scope: Scope) -> Any:
     return evaluator.value(expr.body, at, inner)
 
 
+def members(
+    evaluator: Evaluator, expr: core.Comprehension, at: At, scope: Scope
+) -> Iterator[tuple[Array | None, Any]]:
+    """Yield the values of a comprehension, item by item, and the rows that have them.
+
+    Rows are given by their place among those at `at`; None is all of them.
+    """
+    for name in expr.members:
+        yield None, evaluator.value(expr.body, at, scope | {expr.item: scope[name]})
+    if expr.members:
+        return
+    count = evaluator.chunk.count(at)
+    listed = evaluator.column(evaluator.value(expr.over, at, scope), at)
+    sizes = np.asarray(evaluator.each(size_of, [listed], at))
+    for number in range(int(sizes.max(initial=0))):
+        open_ = np.flatnonzero(sizes > number)
+        rows = at if len(open_) == count else rows_of(at, open_)
+        inside = listed if len(open_) == count else part(listed, open_)
+        found = vector.item(inside, number)
+        item = evaluator.or_each(found, item_at, [inside, number], rows)
+        if rows is not None:
+            whole = len(evaluator.chunk.rows)
+            item = write_values(None, rows, evaluator.column(item, rows), whole)
+        inner = scope | {expr.item: Cell(item, None)}
+        yield open_, evaluator.value(expr.body, rows, inner)
+
+
+def comprehension(
+    evaluator: Evaluator, expr: core.Comprehension, at: At, scope: Scope
+) -> list[list[Any]]:
+    """Return the list of each row."""
+    made: list[list[Any]] = [[] for _ in range(evaluator.chunk.count(at))]
+    for open_, value in members(evaluator, expr, at, scope):
+        places = range(len(made)) if open_ is None else open_.tolist()
+        for row, one in zip(places, each(value, len(places)), strict=True):
+            made[row].append(one)
+    return made
+
+
 def quantifier(
     evaluator: Evaluator, expr: core.Quantifier, at: At, scope: Scope
 ) -> Any:
@@ -200,13 +239,14 @@ def _each_index(
     they are meant no more.
     """
     count, number = len(decided), len(expr.indices)
-    sizes = np.full(count, expr.size)
+    whole, sizes = np.arange(count), np.full(count, expr.size)
     if expr.over is not None:
         listed = evaluator.value(expr.over, at, scope)
         sizes = np.asarray(evaluator.each(size_of, [listed], at))
     for chosen in list_indices(int(sizes.max(initial=0)), number, expr.is_ordered):
         indices = (chosen,) if number == 1 else chosen
-        open_ = np.flatnonzero(~decided & (sizes > max(indices)))
+        is_whole = expr.over is None and not decided.any()
+        open_ = whole if is_whole else np.flatnonzero(~decided & (sizes > max(indices)))
         cells = [Cell(index, None) for index in indices]
         inner = scope | dict(zip(expr.indices, cells, strict=True))
         if expr.condition is not None and len(open_):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Literal
 
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
@@ -79,8 +80,8 @@ def wrong_type(
 
 def is_indexed(scope: Scope, value: core.Expr) -> bool:
     """Tell whether a value may have items: of a record with a schema, these are features."""
-    features = None if scope.offer is None else scope.offer.features
-    is_vector = value.type is Type.RECORD and features is None
+    is_plain = scope.offer is not None and scope.offer.features is None
+    is_vector = value.type is Type.RECORD and is_plain
     is_null = isinstance(value, core.Constant)
     return is_vector or (value.type in (Type.LIST, Type.UNKNOWN) and not is_null)
 
@@ -93,7 +94,9 @@ def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
         return Type.INT if word == "count" else Type.BOOL
     wanted = ORDERED if word in ("min", "max") else NUMBERS
     check_types(scope, what, wanted, "numbers", body)
-    return Type.REAL if word == "mean" and body.type in NUMBERS else body.type
+    if body.type not in wanted:
+        return Type.UNKNOWN
+    return Type.REAL if word == "mean" else body.type
 
 
 def resolve_call(
@@ -114,6 +117,13 @@ def resolve_call(
         return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
     if known is BUILT_IN.get(name):
         return _built_in(scope, name, arguments, span)
+    for given in arguments:
+        if known.batched and len(arguments) == 1 and given.type is Type.LIST:
+            help, got = (
+                f"ask for each of them: `[{name}(x) for x in xs]`",
+                given.type.value,
+            )
+            wrong_type(scope, given.span, f"`{name}`", "a record", got, help)
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
@@ -206,6 +216,21 @@ def check_ends(scope: Scope, low: core.Expr, high: core.Expr, span: Span) -> Non
             pass
 
 
+def balance_chain(
+    operator: Literal["&&", "||"], parts: Sequence[core.Expr]
+) -> core.Expr:
+    """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
+    if len(parts) == 1:
+        return parts[0]
+    half = (len(parts) + 1) // 2
+    left, right = (
+        balance_chain(operator, parts[:half]),
+        balance_chain(operator, parts[half:]),
+    )
+    span = left.span.to(right.span)
+    return core.Logic(operator, left, right, span=span, type=Type.BOOL)
+
+
 def common_type(values: tuple[core.Expr, ...]) -> Type:
     """Return the type of what may be any of some values."""
     types = {value.type for value in values}
@@ -219,7 +244,7 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     drawn: str | None = None
     index: core.Expr | None = None
     if isinstance(record, core.Index) and isinstance(record.items, core.Variable):
-        if record.items.name in scope.sizes:
+        if record.items.name in scope.sizes and _is_input(scope, record.items.name):
             drawn, index = record.items.name, record.index
     elif record.type is Type.LIST:
         help = "ask for the label of one of them: `label(xs[0])`"
@@ -236,6 +261,10 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     elif scope.offer is not None and not scope.offer.has_labels:
         scope.report(Code.NO_LABELS, span)
     return core.Label(drawn or "", index, span=span)
+
+
+def _is_input(scope: Scope, name: str) -> bool:
+    return scope.symbols[name].drawn is not None
 
 
 def get_feature(

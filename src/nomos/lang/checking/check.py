@@ -212,6 +212,11 @@ def _elaborate_variables(
         symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
         scope.declare_name(name, symbol)
         scope.levels[name.name] = levels_of(scope, value)
+        if isinstance(value, core.Comprehension) and value.members:
+            scope.sizes[name.name] = len(value.members)
+            item = replace(symbol, type=value.body.type)
+            for index in range(len(value.members)):
+                scope.symbols[core.item_name(name.name, index)] = item
         lets.append(core.Let(name.name, value))
     return tuple(lets)
 

@@ -181,6 +181,7 @@ class Shared:
             if isinstance(inner, syntax.Quantifier)
             for index in inner.indices
         }
+        own |= {n.item.name for n in nodes if isinstance(n, syntax.Comprehension)}
         for inner in nodes:
             match inner:
                 case syntax.Name():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, assert_never, cast
 
@@ -13,6 +12,7 @@ from nomos.lang.checking.calls import (
     INTEGER,
     ORDERED,
     TRUTH,
+    balance_chain,
     check_body,
     check_ends,
     check_level,
@@ -80,6 +80,8 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return _elaborate_conditional(scope, expr)
         case syntax.Index():
             return _elaborate_index(scope, expr)
+        case syntax.Comprehension():
+            return _elaborate_comprehension(scope, expr)
         case syntax.Quantifier():
             return _elaborate_quantifier(scope, expr)
         case _:
@@ -161,21 +163,6 @@ def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
         return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
     return core.Logic("==>", premise, parts[-1], span=span, type=Type.BOOL)
-
-
-def balance_chain(
-    operator: Literal["&&", "||"], parts: Sequence[core.Expr]
-) -> core.Expr:
-    """Return a chain as a tree that is as flat as can be; what is evaluated is the same."""
-    if len(parts) == 1:
-        return parts[0]
-    half = (len(parts) + 1) // 2
-    left, right = (
-        balance_chain(operator, parts[:half]),
-        balance_chain(operator, parts[half:]),
-    )
-    span = left.span.to(right.span)
-    return core.Logic(operator, left, right, span=span, type=Type.BOOL)
 
 
 def _elaborate_comparison(
@@ -272,6 +259,29 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
             scope.report(Code.INVALID_INDEX, index.span, **words)
         return core.Variable(core.item_name(items.name, number), span=span, type=type_)
     return core.Index(items, index, span=span, type=type_)
+
+
+def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.Expr:
+    over = elaborate_expr(scope, expr.over)
+    if not is_indexed(scope, over):
+        wanted, got = "a list or a vector", over.type.value
+        wrong_type(scope, over.span, "`for`", wanted, got)
+    type_, members = Type.UNKNOWN, tuple[str, ...]()
+    if isinstance(over, core.Variable):
+        size = scope.sizes.get(over.name, 0)
+        members = tuple(core.item_name(over.name, n) for n in range(size))
+    if members and members[0] in scope.symbols:
+        type_ = scope.symbols[members[0]].type
+    scope.check_index(expr.item)
+    outer, bound = scope.local, scope.bound
+    name, span = scope.fresh_name(expr.item.name), scope.place_of(expr.item.span)
+    item = core.Variable(name, span=span, type=type_)
+    scope.local, scope.bound = {**outer, expr.item.name: item}, bound | {name}
+    body = elaborate_expr(scope, expr.value)
+    scope.local, scope.bound = outer, bound
+    span, is_list = scope.place_of(expr.span), members and body.type is Type.RECORD
+    kind = Type.LIST if is_list else Type.UNKNOWN
+    return core.Comprehension(name, over, body, members, span=span, type=kind)
 
 
 def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:

@@ -17,6 +17,7 @@ from nomos.lang.checking.calls import (
     resolve_function,
     resolve_label,
     set_feature,
+    wrong_type,
 )
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
@@ -152,6 +153,10 @@ class _Block:
         if name in self.imports:
             if call is not None and isinstance(call.func, ast.Attribute):
                 self._check_function_call(call, call.func.attr)
+        elif name in self.scope.definitions:
+            help = "the block is Python: work it out in a `var` behind the block"
+            span = self.python.span_of(node)
+            self.scope.report_undeclared(span, name, (), help)
         elif name in self.values or name in self.scope.symbols:
             return
         elif call is not None and call.func is node:
@@ -172,6 +177,7 @@ class _Block:
             isinstance(argument, ast.Starred) for argument in call.args
         )
         count = len(call.args) if plain else None
+        self._check_no_list(name, call.args)
         function = resolve_function(self.scope, at, name, count)
         if function is BUILT_IN["label"] and plain:
             self._check_label(call.args[0])
@@ -181,6 +187,17 @@ class _Block:
                 set_feature(self.scope, record, key, value[0], at)
             else:
                 get_feature(self.scope, record, key, at)
+
+    def _check_no_list(self, name: str, arguments: Sequence[ast.expr]) -> None:
+        """Report a list of inputs that is handed to a model, which takes one of them."""
+        known = find_signature(self.scope, name)
+        if known is None or not known.batched or len(arguments) > 1:
+            return
+        for node in arguments:
+            if isinstance(node, ast.Name) and node.id in self.scope.sizes:
+                help = f"ask for each of them: `[{name}(x) for x in {node.id}]`"
+                at, got = self.python.span_of(node), Type.LIST.value
+                wrong_type(self.scope, at, f"`{name}`", "a record", got, help)
 
     def _as_core_expr(self, node: ast.expr) -> core.Expr:
         """Return a name or a text of the block with its type, which others have not."""

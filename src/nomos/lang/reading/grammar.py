@@ -109,6 +109,7 @@ _NODES = {
     "membership": syntax.Membership,
     "conditional": syntax.Conditional,
     "index": syntax.Index,
+    "comprehension": syntax.Comprehension,
     "unary": syntax.Unary,
     "feature": syntax.Feature,
     "named": syntax.Named,

@@ -149,6 +149,15 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Comprehension(Node):
+    """A list with a value for each item of another, `[x[age := 40] for x in xs]`."""
+
+    value: Expr
+    item: Name
+    over: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Quantifier(Node):
     """`forall i < j in xs if c: e`, or the same with `exists`, `count`, `sum` and so on.
 
@@ -177,6 +186,7 @@ Expr = (
     | Membership
     | Conditional
     | Index
+    | Comprehension
     | Quantifier
 )
 

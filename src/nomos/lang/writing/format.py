@@ -82,6 +82,8 @@ def _precedence_of(expr: syntax.Expr) -> int:
             return _POSTFIX
         case syntax.Call() | syntax.Feature() | syntax.Update() | syntax.Index():
             return _POSTFIX
+        case syntax.Comprehension():
+            return _POSTFIX
         case _:
             assert_never(expr)
 
@@ -157,6 +159,9 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             return _conditional_doc(expr)
         case syntax.Index(subject=subject, index=index):
             return (_subject_doc(subject), "[", _expr_doc(index), "]")
+        case syntax.Comprehension(value=value, item=item, over=over):
+            inside = (_expr_doc(value), Line(" "), f"for {item.name} in ")
+            return _brackets_doc("[", (*inside, _operand_doc(over, _POSTFIX)), "]")
         case syntax.Quantifier():
             between = " < " if expr.is_ordered else ", "
             names = between.join(index.name for index in expr.indices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -244,7 +245,9 @@ class Worker:
             if limits.are_reached:
                 break
             before = sum(map(len, judged))
+            began = time.process_time()
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part.busy_s = time.process_time() - began
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
@@ -261,6 +264,7 @@ class Worker:
         cases = MadeCases(stream, asked.first, made, asked.start, count)
         if asked.signals:
             making.keep_scores()
+        began = time.process_time()
         judged = prepared.engine.run_made(
             cases,
             Limits(asked.tests, asked.crashes),
@@ -268,6 +272,7 @@ class Worker:
             one_by_one=asked.one_by_one,
             asks_all=asked.signals,  # the scores of all are wanted, and come with them
         )
+        judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and count == asked.count:
             signals = making.measure_signals(cases)

@@ -160,7 +160,7 @@ class _Run:
                 return self._run_conditional(expr)
             case core.Index():
                 return self._run_item(expr)
-            case core.Contains():
+            case core.Contains() | core.Comprehension():
                 raise NotProvable("what a list holds differs by case", expr.span)
             case core.Quantifier(over=None, word=word) if word in _PROVABLE:
                 return self._write_out(expr)

@@ -33,6 +33,7 @@ from nomos.errors import ModelError
 from nomos.results.analysis import ENOUGH, Analysis, Flakiness
 from nomos.results.describe import describe
 from nomos.results.result import Result
+from nomos.results.statistics import clopper_pearson
 from nomos.results.verdict import flaky_text
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
@@ -40,6 +41,10 @@ _FEWEST = 10  # however slow the model is
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
 _SHARE, _LEAST_S = 0.1, 0.5  # of a campaign's time, and what any may take
+_AGAIN, _AGAIN_S = (
+    10,
+    0.1,
+)  # answers may change with time: batches are run again so long
 _LONGEST = 40  # characters of an output
 # Libraries that take long to import: the next fresh process has them already.
 _SLOW = frozenset({"pandas", "scipy"})
@@ -81,8 +86,7 @@ class FlakinessFound:
 
 def needs_check(result: Result) -> bool:
     """Tell whether a result claims what flaky answers would make untrue."""
-    is_clean = result.verdict in ("holds", "none-found")
-    return bool(result.counts.judged) and (is_clean or result.is_exact)
+    return bool(result.counts.judged) and result.verdict != "failed"
 
 
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
@@ -212,6 +216,10 @@ def check_cases(
         left = sample.seconds - (time.perf_counter() - began)
         if engine.mode != "sequential":
             _compare_batches(engine, comparison, outcomes, left)
+            ends = time.perf_counter() + _AGAIN_S
+            for _ in range(_AGAIN if current_lease().calls_left is None else 0):
+                if time.perf_counter() < ends:  # of a fast model, nearly for nothing
+                    _compare_batches(engine, comparison, outcomes, _AGAIN_S)
     except ModelError as failed:
         error = str(failed)
     except CallsSpent:  # what was run so far counts
@@ -284,7 +292,16 @@ def with_flakiness(
     """Return a result that says what the check came to; flaky cases are no clean verdict."""
     counts = result.counts
     every = sample.listed is not None and found.cases == len(sample.rows)
-    check = Flakiness(found.cases, found.flaky, is_fresh=is_fresh, is_every_case=every)
+    share = found.flaky / max(1, found.cases)
+    if not every:  # one-sided: as far above it at 90 % on both sides
+        share = clopper_pearson(found.flaky, found.cases, confidence=0.9).high
+    check = Flakiness(
+        found.cases,
+        found.flaky,
+        is_fresh=is_fresh,
+        is_every_case=every,
+        at_most=share,
+    )
     analysis = result.analysis or Analysis()
     if result.verdict != "violated":
         calls = (len(sample.rows) + 2 * found.cases) * counts.k
@@ -294,18 +311,19 @@ def with_flakiness(
             model_calls=calls,
             unvaried=sample.unvaried,
         )
-    problem = found.error
+    problem, verdict = found.error, result.verdict
     if found.flaky > accepted * found.cases:
         problem = flaky_text(check, found.example)
-    result = replace(result, analysis=replace(analysis, flakiness=check))
-    if problem:
-        problem = "; ".join(filter(None, (result.problem, problem)))
-        result = replace(result, problem=problem)
-        is_violated = result.verdict == "violated"
-        return result if is_violated else replace(result, verdict="failed")
-    if found.flaky and result.verdict == "holds":
-        return replace(result, verdict="none-found")
-    return result
+    if problem and verdict != "violated":
+        verdict = "failed"
+    elif found.flaky and verdict == "holds":
+        verdict = "none-found"
+    return replace(
+        result,
+        analysis=replace(analysis, flakiness=check),
+        problem="; ".join(filter(None, (result.problem, problem))),
+        verdict=verdict,
+    )
 
 
 def to_comparable(value: Any) -> Any:
