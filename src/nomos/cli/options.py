@@ -67,7 +67,9 @@ _FLAGS = {
 }
 _SEVERAL = ("models", "settings", "exclude", "starts", "held_out")
 _COUNTS = "seeds min_cases rows limit states rounds steps cases"
-_YES = "quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+_YES = (
+    "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+)
 # What options take, whatever the command: the others take a text.
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
