@@ -28,9 +28,9 @@ from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
 from nomos.results.result import Result
-from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
+from nomos.runner.prepared import run_prepared
 
 _MOST_LABELS = 50  # different answers; a model with more gives numbers
 _MOST_NOTED = 1000  # different answers that are kept

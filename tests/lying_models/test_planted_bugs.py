@@ -21,9 +21,9 @@ from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
-from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Options
+from nomos.runner.prepared import run_prepared
 
 TOWNS = ("Aix", "Bern", "Cork")
 PEOPLE = 120

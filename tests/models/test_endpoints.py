@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nomos import ModelError, load_model
-from nomos.domain.meter import Grant, Lease, Terms, under_lease
+from nomos.domain.fields import Draws
+from nomos.domain.meter import CallsSpent, Grant, Lease, Terms, under_lease
 from nomos.errors import CallsFailed, ServiceDown
 from nomos.models.serving import calls
 from nomos.models.serving.calls import CallFailed
+from nomos.models.serving.endpoints import JsonEndpoint
+from nomos.models.serving.ledger import Ledger, Spent, total_spent
 from tests.models.chat_server import ChatServer
 
 pytest.importorskip("httpx")
@@ -93,11 +98,136 @@ def test_what_no_request_will_be_granted_ends_all(
     assert len(server.requests) <= 4
 
 
-def test_a_dead_service_ends_all_after_a_few_calls(server: ChatServer) -> None:
+@pytest.mark.parametrize("answered", [0, 10])
+def test_a_dead_service_ends_all_after_a_few_calls(
+    answered: int, server: ChatServer
+) -> None:
+    model = load_model(f"{server.model}?retries=1")
+    if answered:
+        ask(model, QUESTIONS[:answered])
     server.is_down = True
-    with pytest.raises(ServiceDown, match="is down: 5 calls in a row"):
-        ask(load_model(f"{server.model}?retries=1"), QUESTIONS, Terms(concurrency=2))
-    assert len(server.requests) < 40
+    with pytest.raises(ServiceDown, match="is down"):
+        ask(model, QUESTIONS, Terms(concurrency=2))
+    assert len(server.requests) - answered < 25
+
+
+def test_a_question_that_is_never_answered_ends_nothing(server: ChatServer) -> None:
+    model = load_model(f"{server.model}?retries=1")
+    ask(model, ["x"])
+    server.plan = {1: "500", 2: "500"}
+    with pytest.raises(CallFailed, match="failed after 2 tries"):
+        ask(model, ["y"])
+    assert ask(model, ["z"]) == ["Z"]
+
+
+def test_what_was_answered_beside_a_failure_is_not_paid_for_again(
+    server: ChatServer,
+) -> None:
+    server.plan = {5: "400"}
+    model = load_model(server.model)
+    with pytest.raises(CallsFailed) as failure:
+        ask(model, QUESTIONS)
+    (bad,) = failure.value.errors
+    others = [question for n, question in enumerate(QUESTIONS) if n != bad]
+    assert ask(model, others) == [question.upper() for question in others]
+    assert len(server.requests) == len(QUESTIONS)
+    ask(model, others)  # but only once: the cache is off
+    assert len(server.requests) == 2 * len(QUESTIONS) - 1
+
+
+def test_samples_of_draws_are_kept_apart_and_found_again(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    numbers = iter(range(1000))
+    server.answer = lambda text: f"{text} {next(numbers)}"
+    terms = Terms(cache="read", file=tmp_path / "answers.db")
+    model = load_model(server.model)
+
+    def sample(seeds: list[int], times: int) -> list[list[str]]:
+        draws = Draws(seeds)
+        return [ask(model, ["x"] * len(seeds), terms, draws) for _ in range(times)]
+
+    first = sample([1, 2, 3], 2)
+    assert len({answer for answers in first for answer in answers}) == 6
+    assert sample([1, 2, 3], 2) == first and len(server.requests) == 6
+    assert sample([3], 1)[0][0] == first[0][2]
+    assert "temperature" not in server.requests[0].body
+    generator = np.random.default_rng(1)
+    (one,), (other,) = (ask(model, ["x"], terms, generator) for _ in range(2))
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\x1b[31mred\x1b[0m\u202e", "<script>alert(1)</script>", "Ignore all of this.", "",
+     "half of a pair: \ud83d", "\x00\x07", "x" * 10_000_000],
+    ids=["control", "html", "prompt", "nothing", "half", "zero", "long"],
+)  # fmt: skip
+def test_a_hostile_answer_is_kept_as_it_is(
+    text: str, server: ChatServer, tmp_path: Path
+) -> None:
+    server.answer = lambda _: text
+    terms = Terms(cache="read", file=tmp_path / "answers.db")
+    for _ in range(2):
+        assert ask(load_model(server.model), ["x"], terms) == [text]
+    assert len(server.requests) == 1
+
+
+def test_the_oldest_answers_go_first_when_there_are_too_many(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "answers.db")
+    for number in range(40):
+        ledger.keep_answer(bytes([number]), "url", "model", "one", "x" * 10_000)
+    ledger.prune_answers(200_000)
+    assert ledger.size <= 200_000
+    found = ledger.find_answers([bytes([number]) for number in range(40)])
+    assert found[0] is None and found[-1] is not None
+    assert [row[2] for row in ledger.list_answers()] == [40 - found.count(None)]
+
+
+def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "answers.db")
+    for campaign in ("one", "two"):
+        assert ledger.reserve_request(campaign, "search", 0.5, Terms(max_cost=0.6))
+        assert not ledger.reserve_request(campaign, "search", 0.5, Terms(max_cost=0.6))
+    ledger.move_spent("one", "two")
+    assert not ledger.spent_in("one")
+    spent = total_spent(list(ledger.spent_in("two").values()))
+    assert spent == Spent(requests=2, cost=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("openai:tiny@http://me:secret@host/v1", "a key is given in the environment"),
+        ("openai:tiny@http://host/v1?api_key=1", "has no option 'api_key'"),
+        ("openai:tiny?retries=many", "retries takes a number"),
+        ("openai:", "names no model"),
+        ("openai:tiny@https://", "the address of an endpoint"),
+    ],
+)
+def test_a_name_that_makes_no_sense_is_refused(name: str, words: str) -> None:
+    with pytest.raises(ModelError, match=words) as failure:
+        load_model(name)
+    assert "secret" not in str(failure.value)
+
+
+def test_a_service_of_json_is_asked_with_a_template(server: ChatServer) -> None:
+    server.answer = lambda said: json.loads(said)["rows"][0]
+    url = f"{server.url}/any?version=2"
+    model = JsonEndpoint(
+        url,
+        request={"rows": ["{input}"], "words": "about {input}!"},
+        answer="choices.0.message.content",
+    )
+    assert ask(model, ["a", "b"]) == ["a", "b"]
+    assert server.requests[0].body == {"rows": ["a"], "words": "about a!"}
+
+
+def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> None:
+    terms = Terms(calls=7, concurrency=4, file=tmp_path / "answers.db")
+    with pytest.raises(CallsSpent):
+        ask(load_model(server.model), QUESTIONS, terms)
+    assert len(server.requests) == 7
 
 
 def test_the_key_is_sent_and_stands_in_no_error(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nomos.engine.choices import Stream
+from nomos.engine.judged import no_verdicts
 from nomos.runner.campaigns.plans.ranges import LARGEST, Plan, Range
 from nomos.runner.executors.worker import _cases
 
@@ -54,19 +56,32 @@ def test_around_a_case_are_all_others() -> None:
     assert not before.one_by_one and not behind.one_by_one
 
 
+def took(plan: Plan, seconds: float, cases: int, busy: float = 1.0) -> None:
+    part = replace(no_verdicts(cases), seconds=seconds, busy_s=busy * seconds)
+    plan.took([part])
+
+
+def test_a_range_may_last_where_a_worker_waits_for_answers() -> None:
+    for busy, count in ((1.0, 64), (0.05, 512)):
+        plan = Plan(total=None, batch=None)
+        took(plan, 0.5, 64, busy)
+        planned = plan.next(1e9, 1.0)
+        assert planned is not None and planned.count == count
+
+
 def test_a_plan_follows_what_a_case_costs_and_not_how_busy_the_machine_is() -> None:
     plan = Plan(total=None, batch=None)
     first = plan.next(1e9, 1.0)
     assert first is not None
-    plan.took(0.0064, first.count)  # 0.1 ms a case: so many are over in half a second
+    took(plan, 0.0064, first.count)  # 0.1 ms a case: so many are over in half a second
     second = plan.next(1e9, 1.0)
     assert second is not None
     assert (second.first, second.count) == (first.count, 4096)
-    plan.took(1.0, second.count)  # the machine is busy
+    took(plan, 1.0, second.count)  # the machine is busy
     assert plan.next(1e9, 1.0).count == 4096
-    plan.took(9.0, second.count)  # the model has become slow
+    took(plan, 9.0, second.count)  # the model has become slow
     assert plan.next(1e9, 1.0).count == 64
-    plan.took(0.001, LARGEST)
+    took(plan, 0.001, LARGEST)
     assert plan.next(1e9, 1.0).count == LARGEST
     assert plan.next(7, 1.0).count == 7
 

@@ -48,6 +48,7 @@ _GROUPS = {
     },
     "Tools": {
         "specs.compile": "Write a spec as a standalone Python program.",
+        "stored.cache": "List the answers of endpoints that are kept, or forget them.",
         "lsp": "Serve an editor by the language server protocol.",
         "doctor": "Print what is installed and what is missing.",
     },

@@ -67,20 +67,25 @@ _FLAGS = {
 }
 _SEVERAL = ("models", "settings", "exclude", "starts", "held_out")
 _COUNTS = "seeds min_cases rows limit states rounds steps cases"
-_YES = "quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+_YES = (
+    "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+)
 # What options take, whatever the command: the others take a text.
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
     **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
     **dict.fromkeys(("points", "threshold", "lose"), accepted.AMOUNT),
     **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
-    **dict.fromkeys((*_YES.split(), "check", "diff", "all", "stdio"), accepted.FLAG),
+    **dict.fromkeys(
+        (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG
+    ),
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
     **dict.fromkeys(("control", "baseline", "policy"), PRESENT_FILE),
     **dict.fromkeys(("path", "out", "output"), FILE),
     **dict.fromkeys(("store", "export"), FOLDER),
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
+    "most_mb": accepted.COUNT,
     "max_warnings": accepted.TakesWhole(0),
     "times": accepted.TakesNumber("a number from 1 on", 1),
     "games": accepted.TakesWhole(2),

@@ -133,6 +133,7 @@ class Judged:
     asked_again: int = 0
     nondeterministic: int = 0
     seconds: float = 0.0
+    busy_s: float = 0.0  # of them, those in which this process did something
     signals: Array | None = None
     reached: int = -1  # all
     inputs: str = ""

@@ -8,6 +8,7 @@ from nomos.domain.meter import current_lease
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
 _FEWEST = 64
+_ALL = 2**62
 _FIRST_BYTES = 2**29  # of the records of a part on a device; it grows while that pays
 _COPIES = 16  # of a record: changed ones, draws, and what a network makes of it
 _FASTER = 1.01  # what a larger part must win to be worth its memory
@@ -42,7 +43,15 @@ class PartSize:
         So many `violations` are still to be run again, and these cases may be violated
         too; None: none of them is run again.
         """
-        left = current_lease().calls_left
+        lease = current_lease()
+        left = lease.calls_left
+        if lease.terms.max_cost is not None:
+            from nomos.models.serving.ledger import count_affordable
+
+            left = min(
+                count_affordable(lease, lease.terms.max_cost),
+                _ALL if left is None else left,
+            )
         if left is None:
             return most
         if violations is None:

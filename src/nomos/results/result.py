@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
+from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
@@ -82,19 +83,6 @@ class Counts:
     def judged(self) -> int:
         """The cases that an `ensures` was decided on: what rates are taken of."""
         return self.passed + self.violations
-
-
-@dataclass(frozen=True, slots=True)
-class CallCounts:
-    """How many rows the model was asked about, and what for; `limit` is `--calls`.
-
-    Remembered answers are not asked for again, so these are often fewer calls than
-    `model_calls`; re-runs, checks and shrinking ask for more.
-    """
-
-    limit: int | None = None
-    asked: int = 0
-    by_phase: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from typing import Any
 
 from nomos.domain.meter import Meter, Phase
 from nomos.engine.judged import Judged
-from nomos.errors import DomainError, NomosError, Stop
+from nomos.errors import DomainError, NomosError, ServiceDown, Stop
 from nomos.results.result import Result
-from nomos.runner.campaigns.campaign import LATE, Campaign
+from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
 from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import plan_for
@@ -30,7 +30,7 @@ from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import make_pool
 from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Failure, Job, Prepared
+from nomos.runner.jobs import Failure, Job
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.spending import Spending
@@ -250,7 +250,10 @@ class Driver:
 
     def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
         for one in list(active):
-            self._merge(one)
+            try:
+                self._merge(one)
+            except ServiceDown as error:  # it goes on from the last checkpoint
+                _fail(one.campaign, error)
             if one.campaign.stop:
                 active.remove(one)
                 finished[one.number] = self._finish(one)
@@ -268,7 +271,7 @@ class Driver:
             if answer.crash is not None:
                 one.ranges[:0] = self._divide_range(one, asked, answer.crash)
             elif isinstance(answer.error, NomosError):
-                campaign.stop, campaign.problem = "the model failed", str(answer.error)
+                _fail(campaign, answer.error)
             elif answer.error is not None:
                 raise answer.error
             else:
@@ -349,7 +352,8 @@ class Driver:
             group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        return replace(result, calls=one.campaign.call_counts())
+        sent = self.spending.read_spent(meter)
+        return replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
 
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
@@ -388,13 +392,6 @@ class Driver:
             handler(event)
 
 
-def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
-    """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
-    options = replace(options, groups=False, shrink=False, recheck=False)
-    job = Job(Path(prepared.subject.spec), prepared=prepared)
-    run = Driver(Path(), options).run([job], [seed])
-    for failure in run.failures:
-        raise failure.error
-    if run.stopped:
-        raise KeyboardInterrupt
-    return run.results[0]
+def _fail(campaign: Campaign, error: NomosError) -> None:
+    campaign.stop = DOWN if isinstance(error, ServiceDown) else "the model failed"
+    campaign.problem = str(error)

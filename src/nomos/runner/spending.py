@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from uuid import uuid4
 
 from nomos.domain.meter import Meter, Terms
-from nomos.models.serving.ledger import DATABASE, FOLDER, Spent, ledger_at
+from nomos.models.serving.ledger import DATABASE, FOLDER, ledger_at
 from nomos.runner.options import Options
 from nomos.runner.project.config import load_config
 from nomos.store.store import Store
@@ -45,11 +45,12 @@ class Spending:
             if self._is_used:
                 ledger_at(self.terms.file).move_spent(before, meter.campaign)
 
-    def read_spent(self, meter: Meter) -> dict[str, Spent]:
+    def read_spent(self, meter: Meter) -> dict[str, dict[str, float]]:
         """Return what a campaign has spent, by what for."""
         if not self._is_used:
             return {}
-        return ledger_at(self.terms.file).spent_in(meter.campaign)
+        spent = ledger_at(self.terms.file).spent_in(meter.campaign)
+        return {phase: asdict(one) for phase, one in spent.items()}
 
     @property
     def _is_used(self) -> bool:

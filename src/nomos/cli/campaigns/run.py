@@ -54,7 +54,7 @@ def _inputs_or_file(words: str) -> str | Path:
     "run",
     f"models {cli.CAMPAIGN} {cli.WORKERS} groups shrink until_bug seeds inputs control"
     " fail_on min_cases exclude max_rate baseline sanity store no_store resume verify"
-    " json html junit sarif events trust",
+    " json html junit sarif github events trust",
     kinds={"inputs": _inputs_or_file},
     seeds=1,
     fail_on="any",

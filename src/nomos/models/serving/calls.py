@@ -10,7 +10,7 @@ Two kinds of failures are kept apart, since one costs a case and the other the c
 What a server refuses for one request (400, 413, 422), or never answers while it answers
 others, is a `CallFailed` of that call. A key that is not accepted, a model that is not
 there, and `_DOWN_AFTER` calls in a row that failed with all their tries, so that nothing
-says that the service is up, end the campaign.
+says that the service is up, end the campaign; before it has answered anything, one does.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class Caller:
         # Answers that were paid for while others of the same batch failed.
         self._unused: dict[bytes, list[str]] = defaultdict(list)
         self._failed_in_row, self._failed_at = 0, 0.0
+        self._has_answered = False
         self._in_flight = 0
 
     # Calls.
@@ -230,7 +231,7 @@ class Caller:
                 raise CallFailed(
                     f"{self.url} failed after {times}: {failure}"
                 ) from None
-            self._failed_in_row = 0
+            self._failed_in_row, self._has_answered = 0, True
             if book.lease.terms.cache != "off":
                 where = self.url, self.model, book.lease.campaign
                 book.ledger.keep_answer(key, *where, reply.answer)
@@ -238,14 +239,14 @@ class Caller:
 
     def _check_service(self, why: str = "") -> None:
         """Raise ServiceDown where so many calls failed in a row that none will do better."""
-        if self._failed_in_row < _DOWN_AFTER:
+        if self._failed_in_row < (_DOWN_AFTER if self._has_answered else 1):
             return
         if time.monotonic() - self._failed_at > _DOWN_S:
-            self._failed_in_row = _DOWN_AFTER - 1
+            self._failed_in_row -= 1
             return
         raise ServiceDown(
-            f"{self.url} is down: {self._failed_in_row} calls in a row failed with all"
-            f" their tries{f', the last: {why}' if why else ''}\n"
+            f"{self.url} is down: {self._failed_in_row} calls in a row, or the first, failed"
+            f" with all their tries{f', the last: {why}' if why else ''}\n"
             "help: the answers so far are kept; go on with --resume when it is up"
         )
 

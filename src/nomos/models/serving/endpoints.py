@@ -171,7 +171,7 @@ class JsonEndpoint(Endpoint):
                 said = said[step]
             return Reply(said if isinstance(said, str) else json.dumps(said))
 
-        caller = Caller(
+        caller = _open_caller(
             _check_address(url, is_base=False), url, read, key=key, **calling
         )
         super().__init__(url, caller)

@@ -27,11 +27,12 @@ from threading import RLock
 from typing import Any
 
 from nomos.database import explain_failures, open_database, transaction
-from nomos.domain.meter import Phase, Terms
+from nomos.domain.meter import Lease, Phase, Terms
 
 FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
 MOST_BYTES = 2**30  # of all answers; the oldest go first
 _PRUNED = 1 / 4  # this share of them, so that it is seldom done
+_FIRST, _SEARCH = 8, 0.8
 _CHECKED = 500  # answers, after which the size is looked at
 _MIGRATIONS = (
     """
@@ -233,6 +234,22 @@ class Ledger:
                 "INSERT OR REPLACE INTO turns VALUES (?, ?)", (endpoint, turn + seconds)
             )
         return turn - now
+
+
+def count_affordable(lease: Lease, max_cost: float) -> int:
+    """Return how many requests more a limit of money is likely to allow.
+
+    A fifth of the money is left to what follows the search. Before anything is known of
+    what a request costs, a few show it.
+    """
+    spent = total_spent(
+        list(ledger_at(lease.terms.file).spent_in(lease.campaign).values())
+    )
+    if not spent.requests or not spent.cost:
+        return _FIRST
+    share = _SEARCH if lease.phase == "search" else 1.0
+    left = max_cost * share - spent.cost
+    return max(0, int(left / (spent.cost / spent.requests)))
 
 
 _CODEC = ("utf-8", "surrogatepass")  # an answer may hold halves of pairs

@@ -19,8 +19,8 @@ import numpy as np
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import CrashedCase, Judged
+from nomos.results.calls import CallCounts
 from nomos.results.result import (
-    CallCounts,
     Counts,
     Crash,
     EnsuresCounts,
@@ -49,6 +49,7 @@ from nomos.runner.stopping import EXIT_STATUS, TimeUp
 
 _ENOUGH = 64  # cases, from which on the share that gets past `requires` is trusted
 LATE = "the time is up"
+DOWN = "the service is down"
 OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
@@ -110,8 +111,8 @@ class Campaign:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was ended from outside, and can be resumed."""
-        return self.stop in EXIT_STATUS
+        """Whether it was ended from outside, or its service is down: it can be resumed."""
+        return self.stop in EXIT_STATUS or self.stop == DOWN
 
     @contextmanager
     def whole_step(self) -> Iterator[None]:
@@ -148,7 +149,7 @@ class Campaign:
     def can_afford_rest(self, done: Range) -> bool:
         """Tell whether the rest of a range can run, which had too few calls."""
         if done.calls is None and done.stop == done.start:  # it had all, for no case
-            self.stop = self.stop or _CALLS_SPENT
+            self.stop = self.stop or self.meter.why_spent
         return not self.stop and self.can_afford_more(waits=False)
 
     def call_counts(self) -> CallCounts:
@@ -208,7 +209,7 @@ class Campaign:
                 self.stop, self.problem = "the inputs differ", OTHER_INPUTS
             if not self.stop:
                 events += self._take(judged, confirm)
-        self.plan.took(sum(p.seconds for p in parts), sum(len(p) for p in parts))
+        self.plan.took(parts)
         self.plan.learn(asked, parts)
         if not self.plan.is_listed:
             self.next_first = self.next_case

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nomos.engine.watch import WHOLE_CHUNK, watch
-from nomos.errors import DomainError, ModelError, NomosError, StoreError
+from nomos.errors import DomainError, ModelError, NomosError, ServiceDown, StoreError
 from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.options import Options
@@ -33,7 +33,10 @@ _GRACE_S = 5.0  # for a process to end once its pipe is closed
 _CALLS = struct.Struct("q")  # behind it: how many calls of the model the task has made
 _SIZE = _SIGN.size + _CALLS.size
 _LOOK_S = 0.05  # how often limits are looked at while waiting
-_ERRORS = {e.__name__: e for e in (DomainError, ModelError, StoreError, NomosError)}
+_ERRORS = {
+    e.__name__: e
+    for e in (DomainError, ServiceDown, ModelError, StoreError, NomosError)
+}
 _CHILD = "from nomos.runner.executors.processes import serve; serve()"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -214,7 +216,7 @@ class Worker:
             self._begun = campaign
             self._inputs = checksum_of_inputs(engine.program.source)
             if asked.remembered is not None:
-                engine.restore_answers(asked.remembered)
+                self._restore_answers(engine, asked.remembered)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
@@ -227,6 +229,15 @@ class Worker:
         except CallsSpent:  # by the conditions of cases that were only listed
             judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
+
+    def _restore_answers(self, engine: Engine, kept: Any) -> None:
+        try:
+            engine.restore_answers(kept)
+        except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as why:
+            raise NomosError(
+                f"it cannot be resumed: what is stored of its answers is damaged"
+                f" ({type(why).__name__}: {why})\nhelp: run it anew, without --resume"
+            ) from None
 
     def export_answers(self, job: Job, campaign: tuple[int, int]) -> Any:
         """Return what a campaign knows of answers; None where it has not begun."""
@@ -244,7 +255,9 @@ class Worker:
             if limits.are_reached:
                 break
             before = sum(map(len, judged))
+            began = time.process_time()
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part.busy_s = time.process_time() - began
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
@@ -261,6 +274,7 @@ class Worker:
         cases = MadeCases(stream, asked.first, made, asked.start, count)
         if asked.signals:
             making.keep_scores()
+        began = time.process_time()
         judged = prepared.engine.run_made(
             cases,
             Limits(asked.tests, asked.crashes),
@@ -268,6 +282,7 @@ class Worker:
             one_by_one=asked.one_by_one,
             asks_all=asked.signals,  # the scores of all are wanted, and come with them
         )
+        judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and count == asked.count:
             signals = making.measure_signals(cases)

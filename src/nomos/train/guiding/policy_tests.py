@@ -18,10 +18,10 @@ from nomos.engine.judged import Limits
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
-from nomos.runner.driver import run_prepared
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
+from nomos.runner.prepared import run_prepared
 from nomos.runner.project.naming import project_root
 
 _BATCH = 4096

@@ -17,6 +17,7 @@ SMALLEST = 64  # of the first chunk: something is seen at once, whatever the mod
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
+_WAITING = 10  # times as long a chunk may take in which a worker waits for answers
 _STEPS = (8, 2)  # between sizes; on a device, larger ones pay off
 
 
@@ -99,6 +100,7 @@ class Plan:
         self._largest = largest
         self._longest = _LONGEST_S if largest <= LARGEST else _LONGEST_ON_DEVICE_S
         self.cost: float | None = None  # seconds a case takes, the least so far
+        self._waits = False  # for a service or a file: more cases wait no longer
 
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a campaign can go on from a case; listed ones say so themselves."""
@@ -126,15 +128,15 @@ class Plan:
         """Return how many cases are over in time: one of a few sizes, for any speed."""
         if self.batch is not None or self.cost is None:
             return self.batch or SMALLEST
-        fit, step = (
-            self._longest / max(self.cost, 1e-9),
-            _STEPS[self._largest > LARGEST],
-        )
+        longest = self._longest * (_WAITING if self._waits else 1)
+        fit, step = longest / max(self.cost, 1e-9), _STEPS[self._largest > LARGEST]
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
         return min(self._largest, size)
 
-    def took(self, seconds: float, cases: int) -> None:
+    def took(self, parts: Sequence[Judged]) -> None:
         """Learn what a case costs: the least so far, as others may keep a machine busy."""
+        seconds, cases = sum(p.seconds for p in parts), sum(map(len, parts))
+        self._waits = sum(p.busy_s for p in parts) < seconds / 4
         if cases and self.cost is not None and seconds < _TOO_LONG * self._longest:
             self.cost = min(self.cost, seconds / cases)
         elif cases:  # the first, or the model has become slow

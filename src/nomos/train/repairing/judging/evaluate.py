@@ -29,9 +29,9 @@ from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 from nomos.results.result import Result
 from nomos.results.statistics import Interval, clopper_pearson
-from nomos.runner.driver import run_prepared
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Options
+from nomos.runner.prepared import run_prepared
 
 _BATCH = 4096  # records asked at once
 _CHUNK = 8192  # cases run at once

@@ -1,0 +1,268 @@
+"""Campaigns on a model behind an endpoint: its limits hold at the server, kills included."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nomos
+from nomos.results.result import Result
+from nomos.runner.campaigns.campaign import DOWN
+from tests.models.chat_server import ChatServer
+
+pytest.importorskip("httpx")
+DOMAIN = """
+from nomos import Domain, batched, concurrent, load_model, random
+
+class Talk(Domain):
+    def __init__(self, model):
+        self.model = load_model(model)
+
+    def inputs(self):
+        return [f"text {number}" for number in range(COUNT)]
+
+    @MARK
+    def shout(self, BODY
+"""
+KINDS = {
+    "batched": ("batched", "texts):\n        return self.model.predict(texts)"),
+    "concurrent": (
+        "concurrent",
+        "text):\n        return self.model.predict([text])[0]",
+    ),
+    "coroutine": ("property", "text): pass"),
+}
+COROUTINE = (
+    "    async def shout(self, text):\n        return await self.model.ask(text)"
+)
+SPEC = """import talk;
+input x;
+output a;
+output b;
+{
+  a = shout(x)
+  b = shout(strConcat(x, "!"))
+}
+ensures len(b) == len(a) + 1;
+"""
+
+
+def answer(text: str) -> str:
+    """Shout, but swallow the mark of a few texts."""
+    return text.upper().replace("!", "" if text.startswith("text 7") else "!")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(answer) as server:
+        server.retry_after = "0.02"
+        yield server
+
+
+def write_project(folder: Path, kind: str = "batched", count: int = 100) -> Path:
+    mark, body = KINDS[kind]
+    text = DOMAIN.replace("COUNT", str(count))
+    if kind == "coroutine":
+        text = text[: text.index("    @MARK")] + COROUTINE
+    (folder / "talk.py").write_text(text.replace("MARK", mark).replace("BODY", body))
+    (folder / "pyproject.toml").write_text(
+        "[tool.nomos.prices]\ntiny = { input = 1000, output = 10000 }\n"
+    )
+    spec = folder / "specs" / "talk.nom"
+    spec.parent.mkdir(exist_ok=True)
+    spec.write_text(SPEC)
+    return spec
+
+
+def run(spec: Path, server: ChatServer, **options: Any) -> Result:
+    model = f"{server.model}?timeout_s=2&max_tokens=5"
+    results = nomos.run_specs(spec, models=[model], **{"concurrency": 16, **options})
+    assert not results.failures, results.failures
+    return results[0]
+
+
+def facts(result: Result) -> Any:
+    counts = result.counts
+    bugs = [(bug.id, dict(bug.inputs), dict(bug.outputs)) for bug in result.bugs]
+    return counts.tests, counts.violations, counts.unique_bugs, counts.crashed, bugs
+
+
+def cost_at(server: ChatServer) -> float:
+    """Return what whole answers cost at the server: 10 tokens in and 2 out each."""
+    return sum(server.answered.values()) * (10 * 1000 + 2 * 10_000) / 1e6
+
+
+def test_what_is_found_is_the_same_for_every_kind_number_and_second_run(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for kind, concurrency, store in (
+        *(("batched", 1, True), ("batched", 64, False)),
+        *(("concurrent", 8, False), ("coroutine", 8, False)),
+    ):
+        spec = write_project(tmp_path, kind)
+        before = sum(server.answered.values())
+        result = run(spec, server, concurrency=concurrency, store=store)
+        found.append(facts(result))
+        sent = sum(server.answered.values()) - before
+        assert sent == result.calls.total_sent("requests") == 218
+        assert result.calls.sent["search"]["requests"] == 200  # and 18 smaller texts
+    assert set(server.answered.values()) == {4}
+    assert found[0][1] == 11 and all(one == found[0] for one in found)
+    again = run(write_project(tmp_path), server)
+    assert facts(again) == found[0]
+    assert sum(server.answered.values()) == 4 * 218
+    assert again.calls.total_sent("requests") == 0
+
+
+def test_failures_of_the_service_change_nothing(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = write_project(tmp_path)
+    whole = facts(run(spec, server, store=False))
+    with ChatServer(
+        answer, faults={"429": 0.05, "500": 0.02, "malformed": 0.02}
+    ) as bad:
+        bad.plan, bad.retry_after = {11: "hang", 23: "drip"}, "0.1"
+        result = run(spec, bad)
+        assert facts(result)[:4] == whole[:4]
+        assert set(bad.answered.values()) == {1} and len(bad.answered) == 218
+        assert result.calls.total_sent("requests") == len(bad.requests)
+
+
+def test_the_rate_is_never_exceeded_at_the_server(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(write_project(tmp_path, count=30), server, rate=(20, 1.0))
+    assert len(server.requests) >= 60
+    assert server.most_within(1.0) <= 20
+
+
+@pytest.mark.parametrize("limit", [{"calls": 50}, {"max_cost": 2.0}])
+def test_a_limit_is_never_passed_and_said(
+    limit: dict[str, Any],
+    tmp_path: Path,
+    server: ChatServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server.faults = {"429": 0.2}
+    spec = write_project(tmp_path)
+    result = run(spec, server, groups=False, recheck=False, **limit)
+    assert len(server.requests) <= limit.get("calls", 1000)
+    assert cost_at(server) <= limit.get("max_cost", 1000)
+    assert "used up" in result.reason and 10 < result.counts.tests < 100
+    assert result.calls.total_sent("cost") == pytest.approx(cost_at(server))
+
+
+def test_a_limit_of_money_needs_a_price(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = write_project(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    result = run(spec, server, max_cost=1.0)
+    assert "no price of tiny is known" in result.problem
+    assert not server.requests
+
+
+def test_a_dead_service_ends_the_campaign_which_goes_on_when_it_is_up(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = write_project(tmp_path)
+    whole = facts(run(spec, server, store=False))
+    server.answered.clear()
+    server.is_down = True
+    monkeypatch.setattr("nomos.models.serving.calls._FIRST_PAUSE_S", 0.001)
+    result = run(spec, server)
+    assert result.reason == DOWN and "is down" in result.problem
+    assert result.verdict == "failed"
+    server.is_down = False
+    monkeypatch.setattr("nomos.models.serving.calls._DOWN_S", 0.0)
+    resumed = run(spec, server, resume=True)
+    assert not resumed.crashes, resumed.crashes
+    assert facts(resumed) == whole
+    assert set(server.answered.values()) == {1}
+
+
+def start_run(
+    folder: Path, server: ChatServer, *options: str
+) -> subprocess.Popen[bytes]:
+    code = "from nomos.cli import main; main()"
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-c", code, "run", "specs", "--quiet", "--resume"),
+            *("--model", f"{server.model}?max_tokens=5", "--json", "result.json"),
+            *("--concurrency", "8", *options),
+        ],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def run_with_kills(
+    folder: Path, server: ChatServer, kills: int, rng: Any, *options: str
+) -> None:
+    """Run a campaign to its end, killed now and then on the way."""
+    for _ in range(kills):
+        process = start_run(folder, server, *options)
+        asked = len(server.requests) + int(rng.integers(1, 30))
+        deadline = time.monotonic() + 30
+        while len(server.requests) < asked and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    start_run(folder, server, *options).wait(120)
+
+
+@pytest.mark.slow
+def test_after_kills_no_answer_that_came_is_asked_for_again(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    write_project(tmp_path)
+    server.latency_s = 0.02
+    rng = np.random.default_rng(3)
+    run_with_kills(tmp_path, server, 10, rng)
+    asked = Counter(request.text for request in server.requests)
+    lost = sum(times - 1 for times in asked.values())
+    assert len(asked) == 218 and lost <= 10 * 8  # what was in flight when it was killed
+    written = json.loads((tmp_path / "result.json").read_text())
+    (campaign,) = written["campaigns"] if "campaigns" in written else written["results"]
+    assert campaign["counts"]["violations"] == 11
+    held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert os.environ.get("OPENAI_API_KEY", "sk-none").encode() not in held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_no_limit_is_passed_over_kills(
+    seed: int, tmp_path: Path, server: ChatServer
+) -> None:
+    rng = np.random.default_rng(seed)
+    write_project(tmp_path)
+    server.latency_s, server.faults = 0.01, {"429": 0.1, "500": 0.05}
+    calls, cost = int(rng.integers(20, 150)), float(rng.uniform(0.5, 4.0))
+    options = ("--calls", str(calls)) if seed % 2 else ("--max-cost", f"{cost:.2f}")
+    jobs = "2" if seed % 3 == 0 else "1"
+    run_with_kills(tmp_path, server, 3, rng, *options, "--jobs", jobs)
+    if seed % 2:
+        assert len(server.requests) <= calls
+    else:
+        assert cost_at(server) <= cost + 1e-9
