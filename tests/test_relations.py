@@ -215,6 +215,27 @@ def test_texts_too_short_to_change_are_left_as_they_are():
     assert transformations.reordered([(), ("a",)], [1, 2]) == [(), ("a",)]
 
 
+def test_a_missing_value_is_compared_with_the_value_that_it_should_behave_like():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {"age": [20, 30, None, 50] * 9, "town": ["A", None, "B", "A"] * 9}
+    )
+
+    def predict(rows):
+        return (rows["age"].fillna(35) > 33).astype(int) + 2 * rows["town"].isna()
+
+    def violations(feature, value):
+        spec = relations.like_missing(feature, value)
+        counts = nomos.run(spec, inputs=frame, predict=predict, store=False).counts
+        assert counts.judged and not counts.crashed
+        return counts.violations
+
+    assert violations("age", 35) == 0
+    assert violations("age", 31) > 0
+    assert violations("town", "A") > 0
+    assert violations("town", "") == 0
+
+
 def test_every_relation_is_exported_and_laid_out_as_the_formatter_does():
     made = [
         relations.monotone("age"),
@@ -227,6 +248,7 @@ def test_every_relation_is_exported_and_laid_out_as_the_formatter_does():
         relations.transitive(),
         relations.triangle(),
         relations.additive("join"),
+        relations.like_missing("age", 40, when="x1.age > 18"),
     ]
     assert len(made) == len(relations.__all__)
     for spec in made:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from nomos.domain.reading.csvfile import quote_text
 from nomos.inline import SpecText, feature_of, with_feature
 
 _NO_WORD = re.compile(r"\W+")
@@ -22,6 +23,7 @@ __all__ = [
     "exchangeable",
     "fair",
     "invariant",
+    "like_missing",
     "monotone",
     "robust",
     "symmetric",
@@ -67,6 +69,28 @@ def fair(
     return _build_spec_text(
         title, opening, calls, same, where if when else differ, tolerance
     )
+
+
+def like_missing(
+    feature: str,
+    value: str | float,
+    *,
+    function: str = "predict",
+    tolerance: float = 0,
+    when: str | None = None,
+) -> SpecText:
+    """A missing value behaves like the given one, such as the median of the data."""
+    shown = quote_text(value) if isinstance(value, str) else _format_number(value)
+    about = f"A missing {feature} gives the answer of {feature} = {shown}."
+    opening = [
+        *_declare_inputs(1),
+        f"var x2 := {with_feature('x1', feature, 'missing')};",
+        f"var x3 := {with_feature('x1', feature, shown)};",
+    ]
+    calls = {"d2": f"{function}(x2)", "d3": f"{function}(x3)"}
+    title = _build_title("like_missing", feature, about)
+    same = _same_answer("d2", "d3", tolerance)
+    return _build_spec_text(title, opening, calls, same, when, tolerance)
 
 
 def robust(

@@ -96,7 +96,7 @@ def test_a_violation_has_status_1_and_shows_a_case(folder: Path) -> None:
 def test_what_cannot_be_proved_has_status_3_and_its_place(folder: Path) -> None:
     done = run("loop.nom")
     assert done.exit_code == 3
-    assert "loop: open; not proved: the block is more than" in done.output
+    assert "loop: undecided; not proved: the block is more than" in done.output
     assert "loop.nom:8:" in done.output
     assert run("loop.nom", "--fail-on", "undecided").exit_code == 1
 

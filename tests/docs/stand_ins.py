@@ -98,7 +98,7 @@ class Court(People):
 
     @batched
     def shares(self, people):
-        return np.eye(3)[self.predict(people)] * 0.5 + 0.5 / 3
+        return np.column_stack([people[:, 1] * 0 + share for share in (0.2, 0.3, 0.5)])
 
     def is_adult(self, person) -> bool:
         return bool(person[0] >= 18)

@@ -78,7 +78,7 @@ def test_spellings_of_no_number_and_of_infinity_are_numbers(tmp_path: Path) -> N
     assert number("1_0") is None
     path = write(tmp_path / "a.csv", "a,b\n1,inf\n2.5,-Infinity\nnan,3\n")
     features = infer_features(load_columns(path), one_hot=False)
-    assert features == [Real("a", 1, 2.5), Integer("b", 3, 3)]
+    assert features == [Real("a", 1, 2.5, missing=True), Integer("b", 3, 3)]
     rows = read_rows(path, Schema(*features))
     assert rows[:, 1].tolist() == [np.inf, -np.inf, 3]
 

@@ -36,7 +36,7 @@ class Small(Domain):
     schema = Schema(
         Integer("a", -5, 20),
         Integer("vast", 0, 2**62),
-        Real("r", -1, 1),
+        Real("r", -1, 1, missing=True),
         Flag("f"),
         OneHot("h", ("red", "green", "blue")),
         Ordinal("o", ("low", "mid", "high")),

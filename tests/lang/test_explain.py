@@ -6,7 +6,7 @@ from nomos.diagnostics import Source
 from nomos.lang.checking.check import check_spec
 
 ENSURES = [
-    ("d1 ^ 2 == 1", "there is no power"),
+    ("d1 ^ 2 == 1", "write `**`"),
     ("d1 <> 1", "write `!=`"),
     ("d1 -> true", "write `==>`"),
     ("d1++ == 2", "write `x + 1`"),

@@ -39,6 +39,57 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
         ["--search", "random", "--budget", "3000", "--jobs", "2"],
     ),
 }
+CAMPAIGNS |= {
+    "seeds": (
+        SLOW + HOLES,
+        ["--search", "random", "--budget", "1500", "--seeds", "2"],
+    ),
+    "batches": (  # another answer beside other numbers, which are remembered
+        SLOW + "return np.where((numbers * 31 + numbers.sum()) % 9 == 3, -1, right)",
+        ["--search", "random", "--budget", "2000"],
+    ),
+    "calls": (SLOW + HOLES, ["--search", "random", "--calls", "1500"]),
+}
+SEARCHES = {
+    "guided": ["--search", "guided", "--budget", "2000"],
+    "diverse": ["--search", "diverse", "--budget", "2000"],
+    "generated": ["--search", "random", "--inputs", "generated", "--budget", "2000"],
+}
+CAMPAIGNS |= {name: ("records", arguments) for name, arguments in SEARCHES.items()}
+RECORDS = """\
+import time
+
+import numpy as np
+
+from nomos import Domain, Schema, batched
+from nomos.domain.schema import Integer
+
+
+class Steps(Domain):
+    schema = Schema(*[Integer(name, 0, 60) for name in "abc"])
+
+    def inputs(self):
+        return np.random.default_rng(1).integers(0, 50, (40, 3))
+
+    @batched
+    def answer(self, rows):
+        rows = np.asarray(rows)
+        time.sleep(0.0002 * len(rows))
+        return rows[:, 0] * 37 % 13 // 4
+"""
+RECORDS_SPEC = """\
+import steps;
+input x;
+var y := x[a := x.a + randInt(0, 5)];
+requires y.a <= 60;
+output a;
+output b;
+{
+  a = answer(x)
+  b = answer(y)
+}
+ensures a <= b;
+"""
 REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
 
 
@@ -59,21 +110,28 @@ def finish(folder: Path, arguments: list[str]) -> dict[str, Any]:
     assert "Traceback" not in said, said
     document = json.loads((folder / "out.json").read_text())
     for run in document["runs"]:
-        for name in ("seconds", "recorded"):
+        for name in ("seconds", "recorded", "calls"):  # a kill costs calls
             del run[name]
+        if run["analysis"] is not None:  # as many as there was time for
+            run["analysis"]["flakiness"] = None
     junit = (folder / "out.xml").read_text()
     junit = re.sub(r' (time|timestamp)="[^"]*"', "", junit)
     # A campaign that had ended before the kill is run anew, and tries its bugs first.
     junit = re.sub(
         r"(; |\n)?of \d+ bugs? known before, \d+ are left, \d+ fixed", "", junit
     )
+    junit = re.sub(r"(; |\n)?\d+ calls? of the model[^;<\n\"]*", "", junit)
     return {"status": process.returncode, "json": document, "junit": junit}
 
 
 def put(world: World, name: str) -> list[str]:
     """Put a campaign's model in place, with no store; return the arguments."""
     code, arguments = CAMPAIGNS[name]
-    write_domain(world.folder, Fault("model", code, frozenset()))
+    if name in SEARCHES:
+        (world.folder / "steps.py").write_text(RECORDS)
+        (world.folder / "specs" / "steps.nom").write_text(RECORDS_SPEC)
+    else:
+        write_domain(world.folder, Fault("model", code, frozenset()))
     subprocess.run(["rm", "-rf", str(world.folder / ".nomos")], check=True)
     return [*arguments, *REPORTS]
 
@@ -96,7 +154,7 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
     for run in (*found["json"]["runs"], *whole["json"]["runs"]):
         del run["fingerprint"]  # a campaign without a store has none
     assert found == whole
-    assert killed or not moments
+    assert killed or max(moments, default=1.0) > 0.6  # else it had ended before
 
 
 def test_killed_once(world: World) -> None:
@@ -113,8 +171,8 @@ def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_killed_at_a_random_moment(world: World, name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, len(name)])
-    kill_and_resume(world, name, [float(rng.uniform(0.1, 0.6))])
+    kill_and_resume(world, name, [float(rng.uniform(0.1, 1.0))])

@@ -76,6 +76,7 @@ def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
     if way == "one by one" and fault.alone is not None:
         wanted = fault.alone
     assert done.status in wanted, done
+    assert fault.says in (world.folder / "out.json").read_text()
 
 
 @pytest.fixture(scope="module")

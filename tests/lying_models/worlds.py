@@ -94,6 +94,7 @@ class Fault:
     deadly: bool = False  # it ends its process: run in one of its own, with --isolate
     alone: frozenset[int] | None = None  # with --mode sequential, if that is another
     ensures: str = ""  # what is ensured instead
+    says: str = ""  # what its reports contain
 
 
 WRONG = "if 37 in numbers: "  # in two cases, both of which are recorded bugs
@@ -150,6 +151,12 @@ MODELS = {
         "model",
         "if asked % 3 == 0: raise TimeoutError('429')\nreturn right",
         NOT_JUDGED,
+    ),
+    "raises at every seventh call, and answers then": Fault(
+        "model",
+        "if asked % 7 == 0: raise TimeoutError('429')\nreturn right",
+        NOT_JUDGED,
+        says="TimeoutError: 429",
     ),
     "raises": Fault(
         "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nomos.report.groups import cost_words, group_views, rule_words, shrunk_words
+from nomos.report.groups import calls_words, group_views, rule_words, shrunk_words
 from nomos.report.html.page import html_page
 from nomos.report.notebook import showable_result
 from nomos.report.summary import clearest_bug, example_text, summary_parts
@@ -17,7 +17,7 @@ from nomos.results.analysis import (
     Shrunk,
     ShrunkRecord,
 )
-from nomos.results.result import Bug, Counts, Result, Subject
+from nomos.results.result import Bug, CallCounts, Counts, Result, Subject
 from nomos.results.statistics import Interval
 
 RULE = Rule(
@@ -71,6 +71,7 @@ RESULT = Result(
     verdict="violated",
     bugs=(bug("aaaaaaaaaa", 12), bug("bbbbbbbbbb", 14, SMALL)),
     analysis=Analysis((GROUP,), grouped=2, sampled=100, tried=30, model_calls=140),
+    calls=CallCounts(200, 140, {"search": 100, "shrinking": 40}),
 )
 WORDS = (
     "age <= 25: 80 % of such cases violate it (44 % to 97 %, 95 %);"
@@ -103,10 +104,19 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
     assert single.where == "a single bug"
 
 
+CALLS = "140 calls of the model of at most 200: search 100, shrinking 40"
+
+
+def test_the_page_and_the_console_show_what_the_calls_were_for() -> None:
+    assert CALLS in html_page([RESULT])
+    proved = replace(RESULT, bugs=(), calls=CallCounts(None, 7, {"search": 7}))
+    assert calls_words([proved]) == ""  # nobody asked
+
+
 def test_the_console_shows_the_group_and_its_smallest_bug_made_smaller() -> None:
     said = "\n".join(str(part) for part in summary_parts([RESULT]))
     assert f"income: 2 of 2 bugs: d1 = 1, d2 = 0\n  {WORDS}" in said
-    assert "took 140 more model calls (30 cases tried)" in said
+    assert CALLS in said
     found = clearest_bug([RESULT])
     assert found is not None
     assert found[1].id == "bbbbbbbbbb"
@@ -129,9 +139,9 @@ def test_groups_that_the_console_leaves_out_are_counted() -> None:
 
 
 def test_without_groups_nothing_more_is_said() -> None:
-    plain = replace(RESULT, analysis=None)
+    plain = replace(RESULT, analysis=None, calls=CallCounts())
     assert group_views([plain]) == ()
-    assert cost_words([plain]) == ""
+    assert calls_words([plain]) == ""
 
 
 def test_the_page_and_notebooks_have_groups_and_escape_them() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -311,3 +312,18 @@ def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(pl
         campaign.take(Range(0, 2, True), parts, confirm)
     assert campaign.counts().tests == place
     assert campaign.can_resume == (place == 0)
+
+
+@pytest.mark.parametrize("mode", ["vectorized", "coroutines"])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_an_exception_that_does_not_come_again_is_shown(
+    steps: Path, mode: str, batch: int
+) -> None:
+    once = {"fault": "raise once", "at": "23"}
+    options: dict[str, Any] = {"search": "random", "cases": 400}
+    result, _ = run(
+        steps, settings=once, batch=batch, mode=mode, recheck=False, **options
+    )
+    assert result.problem.startswith("the model raised ValueError: invalid literal")
+    assert "1 calls raised so" in result.problem
+    assert result.crashes[-1].seen == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 
 from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, asking, under_lease
-from tests.runner.driving import drive
+from nomos.runner.driver import Driver
+from nomos.runner.jobs import Job
+from nomos.store.store import Store
+from tests.runner.driving import drive, options_of
 
 SEARCHES: tuple[dict[str, Any], ...] = (
     {"search": "random"},
@@ -113,6 +117,36 @@ def test_the_counter_of_many_more_campaigns_never_exceeds_the_calls(
     tmp_path: Path, seed: int
 ) -> None:
     run_random_campaign(tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_calls_of_killed_runs_count_though_no_checkpoint_has_them(
+    tmp_path: Path, seed: int
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    parts = {"seed": seed, "count": 50, "fails_at": -1, "factor": 37}
+    (tmp_path / "rows.py").write_text(DOMAIN.format(**parts))
+    spec = tmp_path / "rows.nom"
+    words = {"requires": "", "ensures": ENSURES[seed], "other": OTHERS[0]}
+    spec.write_text(SPEC.format(**words))
+    rng = np.random.default_rng(seed)
+    options = options_of(search="random", calls=300, batch=10, resume=True)
+    for deaths in range(6):
+        left = int(rng.integers(1, 5)) if deaths < 5 else 10**9
+
+        def die_at_last(_: object) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt  # nothing is written after it
+
+        with Store.open(tmp_path / "store") as store:
+            driver = Driver(tmp_path, options, store=store, handlers=[die_at_last])
+            with suppress(KeyboardInterrupt):
+                (result,) = driver.run([Job(spec)], [0]).results
+    asked = (tmp_path / "asked").stat().st_size
+    assert asked <= result.calls.asked <= 300
+    assert result.calls.by_phase["before a kill"] > 0
 
 
 def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:

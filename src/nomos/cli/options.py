@@ -67,7 +67,9 @@ _FLAGS = {
 }
 _SEVERAL = ("models", "settings", "exclude", "starts", "held_out")
 _COUNTS = "seeds min_cases rows limit states rounds steps cases"
-_YES = "quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+_YES = (
+    "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
+)
 # What options take, whatever the command: the others take a text.
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
@@ -193,6 +195,15 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 def collect_trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
     """Return the settings that a store may name because the command line does."""
     return parse_settings(pairs) | ({} if model is None else {"model": model})
+
+
+def is_own_process() -> bool:
+    """Tell whether this process was started to be this command, and nothing else."""
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    script = Path(sys.argv[0]).stem
+    return "pytest" not in sys.modules and (
+        script == "nomos" or (main is not None and main.name == "nomos.__main__")
+    )
 
 
 def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:

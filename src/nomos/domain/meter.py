@@ -36,6 +36,7 @@ Phase = Literal[
     "grouping",
     "shrinking",
     "display",
+    "before a kill",
 ]
 _counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
@@ -44,7 +45,12 @@ _RERUN = 10  # and one in so many may go into isolated re-runs, as many into kno
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the kind of an error and what it says; a user's class may fail even in that."""
+    """Return the kind of an error and what it says, which a user's class may fail in.
+
+    A discard is no failure of a model: "".
+    """
+    if isinstance(error, Discard):
+        return ""
     try:
         said = str(error)
     except Exception:
@@ -93,7 +99,8 @@ class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
     __slots__ = (
-        "asked", "beat", "campaign", "granted", "phase", "raised", "report", "terms",
+        "asked", "beat", "campaign", "failure", "granted", "phase", "raised", "report",
+        "terms",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +113,7 @@ class Lease:
         self.granted, self.phase, self.campaign = grant
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # by the first of the model, as they are
+        self.failure = ""  # the last exception of a batched function
         self.report = report  # says the count where it outlives this process
         self.terms = terms or Terms()
         self.beat = beat  # says that calls which have a time-out of their own go on
@@ -125,12 +133,9 @@ class Lease:
             if self.report is not None:
                 self.report(self.asked.total())
 
-    def note_exception(self, error: BaseException) -> None:
-        """Note what the model raised, and answered when it was asked again."""
-        if isinstance(error, Discard):
-            return
-        said = describe_error(error)
-        if said in self.raised or len(self.raised) < _MOST_NOTED:
+    def note_exception(self, said: str) -> None:
+        """Note what the model raised, though it answered when it was asked again."""
+        if said and (said in self.raised or len(self.raised) < _MOST_NOTED):
             self.raised[said] += 1
 
     @contextmanager
@@ -204,6 +209,7 @@ class Meter:
         self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way
         self._rerun = 0  # asked by tasks that may use the reserve
+        self.note: Callable[[int], None] | None = None  # keeps a count through a kill
 
     @property
     def why_spent(self) -> str:
@@ -247,6 +253,11 @@ class Meter:
         granted = free if most is None else min(most, free)
         self.held += granted
         return granted
+
+    def note_calls(self, under_way: int) -> None:
+        """Note all that was asked, and what is asked by tasks that are under way."""
+        if self.note is not None:
+            self.note(self.asked.total() + under_way)
 
     def settle(
         self, granted: int | None, asked: Mapping[Phase, int], *, from_reserve: bool

@@ -6,6 +6,7 @@ sees and writes such a value back, for one row or for many: the row is the last 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,11 @@ from nomos.device import Array
 from nomos.domain.values import plain
 from nomos.lang.types import FeatureType, Type
 
+MISSING = {  # what pandas takes for a gap
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"),
+    *("#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN"),
+    "-1.#QNAN",
+}
 _TOO_LARGE = 2.0**63  # for numpy's own integers
 
 
@@ -30,6 +36,11 @@ class Feature:
     def width(self) -> int:
         """How many columns it takes."""
         return 1
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether a record may have no value here: NaN, in its columns."""
+        return bool(getattr(self, "missing", False))
 
     @property
     def type(self) -> Type:
@@ -52,9 +63,14 @@ class Feature:
     def write(self, value: Any) -> Any:
         """Return what the columns hold for a value: a number, or one per column."""
         number = plain(value)
+        if number is None and self.takes_missing:
+            return math.nan
         if isinstance(number, bool | int | float):
             return number
-        raise TypeError(f"feature `{self.name}` takes a number, not {value!r}")
+        remedy = f"; {type(self).__name__}(..., missing=True) may be missing"
+        raise TypeError(
+            f"feature `{self.name}` takes a number, not {value!r}{remedy * (number is None)}"
+        )
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
@@ -66,8 +82,12 @@ class Feature:
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
-        if not np.isfinite(columns).all():
+        if not np.isfinite(self._known(columns)).all():
             yield f"`{self.name}` holds values that are not finite"
+
+    def _known(self, columns: Array) -> Array:
+        """Return the columns of the rows that have a value, where one may be missing."""
+        return columns[~np.isnan(columns)] if self.takes_missing else columns
 
 
 def _is_numbers(values: Array) -> bool:
@@ -80,10 +100,12 @@ class Integer(Feature):
 
     low: int
     high: int
+    missing: bool = False
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
         yield from Feature.problems(self, columns)
+        columns = self._known(columns)
         yield from _outside(self, columns, self.low, self.high)
         if (np.isfinite(columns) & (np.rint(columns) != columns)).any():
             yield f"`{self.name}` holds numbers that are not whole"
@@ -95,6 +117,7 @@ class Real(Feature):
 
     low: float
     high: float
+    missing: bool = False
 
     @property
     def type(self) -> Type:
@@ -112,7 +135,7 @@ class Real(Feature):
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
         yield from Feature.problems(self, columns)
-        yield from _outside(self, columns, self.low, self.high)
+        yield from _outside(self, self._known(columns), self.low, self.high)
 
 
 def _outside(
@@ -127,9 +150,11 @@ def _outside(
 class Flag(Feature):
     """0 or 1."""
 
+    missing: bool = False
+
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
-        if not np.isin(columns, (0, 1)).all():
+        if not np.isin(self._known(columns), (0, 1)).all():
             yield f"`{self.name}` holds other values than 0 and 1"
 
 
@@ -155,12 +180,20 @@ class Named(Levelled):
     """One of several levels, which a spec sees and sets by its name."""
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether a level stands for a gap."""
+        return not MISSING.isdisjoint(self.levels)
+
+    @property
     def type(self) -> Type:
         """The type that a spec sees."""
         return Type.STRING
 
     def position(self, value: Any) -> int:
-        """Return the position of a level."""
+        """Return the position of a level; of a missing value, that of a gap."""
+        gaps = [level for level in self.levels if level in MISSING]
+        if value is None and gaps:
+            return self.levels.index(gaps[0])
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
         known = ", ".join(map(repr, self.levels))
@@ -267,7 +300,12 @@ class Schema:
     def types(self) -> tuple[FeatureType, ...]:
         """What the checker needs to know of the features."""
         return tuple(
-            FeatureType(f.name, f.type, f.levels if isinstance(f, Named) else None)
+            FeatureType(
+                f.name,
+                f.type,
+                f.levels if isinstance(f, Named) else None,
+                f.takes_missing,
+            )
             for f in self.features
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
 from nomos.domain.functions import BoundBatched, batched
-from nomos.domain.meter import current_lease
+from nomos.domain.meter import current_lease, describe_error
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
@@ -49,7 +49,7 @@ class Answers:
         self.size = size
         self.rows_sent = 0
         self._memories: dict[Any, Memory] = {}
-        self._kept: dict[str, Any] = {}  # of a campaign that is resumed
+        self._kept: dict[str, Memory] = {}  # of a campaign that is resumed
         self._known: dict[tuple[batched, int, int], Any] = {}
 
     @property
@@ -65,19 +65,21 @@ class Answers:
     def memory(self, key: Any) -> Memory:
         """Return the memory of a call."""
         if key not in self._memories:
-            self._memories[key] = memory = Memory(self.size)
-            if (kept := self._kept.pop(repr(key), None)) is not None:
-                memory.restore(kept)
+            kept = self._kept.pop(repr(key), None)
+            self._memories[key] = kept or Memory(self.size)
         return self._memories[key]
 
     def to_json(self) -> dict[str, Any]:
         """Return what is remembered; a model may answer otherwise in another batch."""
-        own = {repr(key): memory.to_json() for key, memory in self._memories.items()}
-        return self._kept | own
+        own = {repr(key): memory for key, memory in self._memories.items()}
+        return {key: memory.to_json() for key, memory in (self._kept | own).items()}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Remember what another process did: each memory when its call comes."""
-        self._kept = dict(kept)
+        for key, data in kept.items():
+            if data is not None:
+                self._kept[key] = Memory(self.size)
+                self._kept[key].restore(data)
 
     def recall_answer(self, function: BoundBatched, turn: int, place: int) -> Any:
         """Return what a function said of one item when a case asked it for this time.
@@ -143,7 +145,8 @@ def call_batch(
     for first, end, what in raised:
         # A row that still fails has its case run by itself, where it crashes or not.
         if not failed[first:end].any():
-            current_lease().note_exception(what)
+            current_lease().note_exception(describe_error(what))
+        current_lease().failure = describe_error(what)
     return [0] * count if answers is None else answers, failed
 
 

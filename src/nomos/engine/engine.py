@@ -96,8 +96,8 @@ class Engine:
     def restore_answers(self, kept: Mapping[str, Any]) -> None:
         """Remember what an earlier process did of the same campaign."""
         self.answers.restore(kept["answers"])
-        shape = self._repeated.slots.shape
-        self._repeated.slots = unpack_array(kept["repeated"], "<u8", shape)
+        repeated = self._repeated
+        repeated.slots = unpack_array(kept["repeated"], "<u8", repeated.slots.shape)
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
@@ -380,10 +380,8 @@ class Engine:
         """Run the hard cases alone, in order; return where to stop for crashes."""
         if not chunk.left:
             return end
-        waits = chunk.find_gone(
-            Fate.WAITS
-        )  # a draw that is not known: it cannot be judged
-        hard = set(np.concatenate([chunk.find_gone(Fate.HARD), waits]).tolist())
+        gone = [chunk.find_gone(fate) for fate in (Fate.HARD, Fate.WAITS)]
+        hard = set(np.concatenate(gone).tolist())
         crashed = [r for r, o in resolved.items() if o.verdict is Verdict.CRASHED]
         for row in sorted(hard - resolved.keys()):
             if row >= end:
@@ -393,6 +391,8 @@ class Engine:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
+            else:
+                current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 
 

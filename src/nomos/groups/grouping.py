@@ -217,8 +217,11 @@ def _distances_from_usual(
         if not len(usual.values):
             continue
         if usual.levels is None:
+            if np.isnan(usual.values).all():  # it is missing in all of them
+                continue
             low, middle, high = np.nanquantile(usual.values, (0.1, 0.5, 0.9))
-            far += np.abs(mine.values - middle) / max(high - low, 1e-9)
+            apart = np.abs(mine.values - middle) / max(high - low, 1e-9)
+            far += np.where(np.isnan(apart), 1.0, apart)  # a value that is missing
         else:
             shares = np.bincount(usual.values.astype(int), minlength=len(usual.levels))
             far += 1 - shares[mine.values.astype(int)] / len(usual.values)

@@ -53,6 +53,7 @@ class FeatureType:
     name: str
     type: Type
     levels: tuple[str, ...] | None = None  # of a string: all that it can be
+    takes_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,12 @@ BUILT_IN = {
         Function("round", 1, 2),
         Function("len", 1, 1, Type.INT),
         Function("isclose", 2, 4, Type.BOOL),
+        Function("missing", 1, 1, Type.BOOL),
         Function("norm", 1, 2, Type.REAL),
         *(Function(name, 1, 1) for name in ("sqrt", "exp", "log", "sum", "mean")),
     )
 }
 # Built in, but everybody's words: a spec or a domain may use them for something else.
-SHARED_WORDS = frozenset({"norm", "sqrt", "exp", "log", "sum", "mean"})
+SHARED_WORDS = frozenset({"norm", "sqrt", "exp", "log", "sum", "mean", "missing"})
 # What a domain may bring its own version of without a word.
 OVERRIDABLE = SHARED_WORDS | {"getFeat", "setFeat", "label", "randInt", "strConcat"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -111,16 +112,16 @@ def rule_words(rule: Rule) -> str:
     )
 
 
-def cost_words(results: Sequence[Result]) -> str:
-    """Say what groups and smaller bugs took; it is no part of the counts."""
-    found = [r.analysis for r in results if r.analysis is not None and r.bugs]
-    calls = sum(analysis.model_calls for analysis in found)
-    if not calls:
+def calls_words(results: Sequence[Result]) -> str:
+    """Say how many rows the model was asked about and what for, where that may matter."""
+    calls = [r.calls for r in results if r.bugs or r.calls.limit is not None]
+    asked = sum((Counter(one.by_phase) for one in calls), Counter[str]())
+    if not asked:
         return ""
-    tried = sum(analysis.tried for analysis in found)
-    grouped = any(analysis.groups for analysis in found)
-    what = "grouping and shrinking bugs" if grouped else "shrinking bugs"
-    return f"{what} took {count_of(calls, 'more model call')} ({count_of(tried, 'case')} tried)"
+    limit = sum(one.limit or 0 for one in calls)
+    most = f" of at most {limit}" if limit else ""
+    phases = ", ".join(f"{phase} {times}" for phase, times in asked.items())
+    return f"{count_of(asked.total(), 'call')} of the model{most}: {phases}"
 
 
 def shrunk_words(shrunk: Shrunk) -> str:

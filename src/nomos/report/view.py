@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from nomos.report.groups import BarView, GroupView, cost_words, group_views
+from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gate import by_subject
 from nomos.results.margins import against_chance, histogram, join_margins
@@ -246,7 +246,7 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
         for remark, some in seeds.items()
     ]
     sent = (result.calls.sent_text for result in results)
-    said += [Remark(cost) for cost in (cost_words(results), *sent) if cost]
+    said += [Remark(one) for one in (calls_words(results), *sent) if one]
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 

@@ -35,7 +35,10 @@ class Tasks:
     ) -> int:
         """Hand in a task that may make `most` calls (None: all there are); return its ticket."""
         granted = meter.grant(most, from_reserve=phase != "search")
-        if not isinstance(self.pool, InlinePool):  # others load it for themselves
+        if isinstance(self.pool, InlinePool):
+            self.pool.worker.report_calls = meter.note_calls
+        else:  # a killed run may have spent all that is held; others load the job
+            meter.note_calls(meter.held)
             job = replace(job, loaded=None, prepared=None)
         grant = Grant(granted, phase, meter.campaign)
         ticket = self.pool.submit(grant, method, job, *arguments)

@@ -19,7 +19,6 @@ import numpy as np
 
 from nomos.api import run_specs
 from nomos.domain.reading.csvfile import (
-    MISSING,
     Columns,
     feature_code,
     load_columns,
@@ -29,6 +28,7 @@ from nomos.domain.reading.csvfile import (
     read_rows,
 )
 from nomos.domain.schema import (
+    MISSING,
     Category,
     Feature,
     Flag,
@@ -267,6 +267,24 @@ def _table_specs(
             by=by,
         )
         yield f"indifferent_to_{to_identifier(group.name)}", text
+    yield from _missing_specs(told, module, answers)
+
+
+def _missing_specs(
+    features: Sequence[Feature], module: str, answers: SampleAnswers
+) -> Iterator[tuple[str, str]]:
+    """Yield a spec of the first feature that has gaps in the data."""
+    alike, by = answers.alike_condition()
+    for feature in [f for f in features if f.takes_missing][:1]:
+        text = load_template("without").format(
+            feature=one_line(feature.name),
+            module=module,
+            get=feature_of("x1", feature.name),
+            set=with_feature("x1", feature.name, "missing"),
+            ensures=alike,
+            by=by,
+        )
+        yield f"without_{to_identifier(feature.name)}", text
 
 
 def _step_code(feature: Integer | Real) -> str:

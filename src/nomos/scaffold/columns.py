@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from nomos.domain.reading.csvfile import (
-    MISSING,
     MOST_LEVELS,
     Columns,
     are_dates,
@@ -22,7 +21,7 @@ from nomos.domain.reading.csvfile import (
     number,
     text_levels,
 )
-from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real
+from nomos.domain.schema import MISSING, Category, Feature, Flag, Integer, OneHot, Real
 from nomos.errors import NomosError
 from nomos.models.adapter import plain_name
 

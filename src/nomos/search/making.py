@@ -108,7 +108,7 @@ class Making:
         except Unscored as error:
             return str(error)
         except OF_THE_CASE as error:
-            current_lease().note_exception(error)
+            current_lease().note_exception(describe_error(error))
             return f"the model raised {describe_error(error)}"
         except CallsSpent:
             return "the calls do not suffice to ask the model for scores"

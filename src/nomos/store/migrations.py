@@ -73,4 +73,6 @@ MIGRATIONS: tuple[str, ...] = (
         WHEN length(shrunk) - length(replace(shrunk, '"gap":', '')) = 6
         THEN replace(shrunk, '"gap":', '"margin":') END
     """,
+    # Calls of the model that a campaign with a limit has made, also if it is killed.
+    "ALTER TABLE campaigns ADD COLUMN asked INTEGER NOT NULL DEFAULT 0",
 )

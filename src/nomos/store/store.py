@@ -60,6 +60,7 @@ class Unfinished:
     result: Result
     state: Mapping[str, Any]
     is_finished: bool = False
+    asked: int = 0  # calls of the model, where they are limited
 
 
 class Store:
@@ -167,6 +168,12 @@ class Store:
             if not cursor.rowcount:
                 raise StoreError(f"{self.path}: no campaign {campaign}")
 
+    def note_calls(self, campaign: int, calls: int) -> None:
+        """Keep how many calls of the model a campaign has made, before it makes them."""
+        with self._writing():
+            query = "UPDATE campaigns SET asked = ? WHERE id = ?"
+            self._connection.execute(query, (calls, campaign))
+
     def mark_reported(self, results: Iterable[Result]) -> None:
         """Note that the reports of campaigns are written: there is nothing to resume."""
         with self._writing():
@@ -244,7 +251,8 @@ class Store:
         """Return the newest campaign of this kind whose run has not reported it."""
         with explain_failures(self.path):
             row = self._connection.execute(
-                "SELECT id, result, state, finished IS NOT NULL AS ended FROM campaigns"
+                "SELECT id, result, state, finished IS NOT NULL AS ended, asked"
+                " FROM campaigns"
                 " WHERE reported IS NULL"
                 " AND spec = ? AND model = ? AND settings = ? AND seed = ?"
                 " AND budget = ? AND search = ? AND result IS NOT NULL"
@@ -260,7 +268,9 @@ class Store:
             state = decode_value(Mapping[str, Any], parse_json(row["state"]))
             if row["ended"]:
                 result = replace(result, bugs=self._bugs_of(row["id"]))
-            return Unfinished(row["id"], result, state, bool(row["ended"]))
+            return Unfinished(
+                row["id"], result, state, bool(row["ended"]), row["asked"]
+            )
 
     def rows(self, campaign: int) -> list[Row]:
         """Return all violations of a campaign, in the order they were found."""

@@ -105,6 +105,16 @@ class Prover:
         asked = question(program.spec, self.domain.schema, self.domain.verifies)
         model = self._find_model(asked.function)
         space = within(self.space, part) if part else self.space
+        for name, one in space.ranges.items():
+            if (
+                one.names is None
+                and one.feature.takes_missing
+                and one is self.space.ranges[name]
+            ):
+                raise NotProvable(
+                    f"`{name}` may be missing, and a proof is about values: give those"
+                    f" that it is for, as in --within {name}={one.low:g}..{one.high:g}"
+                )
         space = fit_space(space, self.data.dtype)
         return AskedCases(asked, space, self.data.dtype, model.ask), model
 

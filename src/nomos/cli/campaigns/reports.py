@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomos.cli.output import STDOUT, Output
+from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Ruling
@@ -73,6 +76,14 @@ def write_reports(
 
         document = sarif_document(rulings, failures)
         output.write_file(options["sarif"], json.dumps(document, indent=1) + "\n")
+    if options.get("github"):
+        from nomos.report.formats.github import annotate_lines, step_summary
+
+        for line in annotate_lines(rulings, failures):
+            echo(line, err=True)  # the runner reads both streams
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(step_summary(rulings, failures))
     if options["html"] is not None:
         from nomos.report.html.page import html_page
 

@@ -54,7 +54,7 @@ def _inputs_or_file(words: str) -> str | Path:
     "run",
     f"models {cli.CAMPAIGN} {cli.WORKERS} groups shrink until_bug seeds inputs control"
     " fail_on min_cases exclude max_rate baseline sanity store no_store resume verify"
-    " json html junit sarif events trust",
+    " json html junit sarif github events trust",
     kinds={"inputs": _inputs_or_file},
     seeds=1,
     fail_on="any",
@@ -78,6 +78,10 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.runner.projects import make_skipped_run
 
     found = api.find_specs(specs, exclude=options["exclude"])
+    if options["engine"] != "ray" and cli.is_own_process():
+        from nomos.runner.executors.forking import fork_server
+
+        fork_server()  # for the flakiness check
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))

@@ -19,6 +19,7 @@ from nomos.device import Array
 from nomos.domain.reading.table import infer_feature
 from nomos.domain.records import cast_values, whole_limits
 from nomos.domain.schema import (
+    MISSING,
     Category,
     Feature,
     Flag,
@@ -31,11 +32,6 @@ from nomos.errors import DomainError
 
 Columns = dict[str, list[str]]
 _LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
-MISSING = {  # what pandas takes for a gap
-    *("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>"),
-    *("#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN"),
-    "-1.#QNAN",
-}
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -302,7 +298,9 @@ def _part(path: Path, feature: Feature, columns: Columns, groups: Any) -> Array:
 
 def feature_code(feature: Feature) -> str:
     """Return a feature as the Python text that makes it."""
-    parts = (_code(getattr(feature, field.name)) for field in fields(feature))
+    names = [field.name for field in fields(feature) if field.name != "missing"]
+    parts = [_code(getattr(feature, name)) for name in names]
+    parts += ["missing=True"] * feature.takes_missing * hasattr(feature, "missing")
     return f"{type(feature).__name__}({', '.join(parts)})"
 
 

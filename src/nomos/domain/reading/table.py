@@ -178,8 +178,9 @@ def infer_feature(name: str, values: Array) -> Feature:
     if not numbers.size:
         return Real(name, -np.inf, np.inf)
     low, high = float(numbers.min()), float(numbers.max())
+    gaps = values.dtype.kind == "f" and bool(np.isnan(values).any())
     if low >= 0 and high <= 1 and np.isin(numbers, (0, 1)).all():
-        return Flag(name)
+        return Flag(name, gaps)
     if values.dtype.kind in "iub" or bool((numbers == np.rint(numbers)).all()):
-        return Integer(name, int(low), int(high))
-    return Real(name, low, high)
+        return Integer(name, int(low), int(high), gaps)
+    return Real(name, low, high, gaps)

@@ -31,6 +31,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.device import Array
 from nomos.domain.functions import BoundBatched, listen
+from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
 from nomos.engine.program import Running
@@ -235,6 +236,7 @@ class Hub:
         except OF_THE_CASE as error:
             worker.throw(error)
         else:
+            current_lease().note_exception(current_lease().failure)
             worker.switch(answer)
 
 

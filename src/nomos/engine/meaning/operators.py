@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import is_tensor, to_host
+from nomos.domain.schema import MISSING
 from nomos.domain.values import plain
 from nomos.engine.meaning.vectors import (
     calculate,
@@ -65,6 +66,13 @@ def contains(items: Any, item: Any) -> bool:
     # All are compared, so that a mistake among them never depends on their order.
     found = [equal(plain(one), item) for one in to_host(items)]
     return any(found)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a feature has no value: NaN, null, or a text that stands for a gap."""
+    if isinstance(value, str):
+        return value in MISSING
+    return value is None or is_nan(value)
 
 
 def item_at(items: Any, index: Any) -> Any:
@@ -156,6 +164,7 @@ BUILT_INS: dict[str, Function] = {
     "max": propagate_nan(max),
     "min": propagate_nan(min),
     "round": round_number,
+    "missing": is_missing,
     "norm": norm,
     "sqrt": extend_to_vectors(math.sqrt),
     "exp": extend_to_vectors(math.exp),

@@ -69,6 +69,7 @@ class Chunk:
         self.position: int | Array = 0  # how many draws each case has made
         self.left: list[tuple[Array, Array, Array]] = []  # rows, fates, reasons
         self.reasons: list[str] = []
+        self.failures: dict[int, str] = {}  # what a model raised for hard rows
         self._whole = True  # nobody has left
         self._marked = False
         self._fate = np.zeros(count, dtype=np.int8)
@@ -98,6 +99,8 @@ class Chunk:
             return
         if reason not in self.reasons:
             self.reasons.append(reason)
+        if fate == Fate.HARD and reason:
+            self.failures |= dict.fromkeys(self.rows[index].tolist(), reason)
         self._fate[index] = fate
         self._reason[index] = self.reasons.index(reason)
         self._marked = True

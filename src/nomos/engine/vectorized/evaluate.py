@@ -18,7 +18,7 @@ import numpy as np
 from nomos.device import Array, is_tensor
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
-from nomos.domain.meter import asking
+from nomos.domain.meter import asking, current_lease
 from nomos.domain.records import (
     Column,
     get_feature,
@@ -335,7 +335,7 @@ class Evaluator:
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():
-            self.chunk.mark(at, failed, Fate.HARD, "")
+            self.chunk.mark(at, failed, Fate.HARD, current_lease().failure)
         return values
 
     def _places(self, expr: core.Call, at: At, scope: Scope) -> Array | None:

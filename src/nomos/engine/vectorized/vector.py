@@ -138,6 +138,8 @@ def built_in(name: str, values: list[Any]) -> Array | None:
             return _round_half_even(values[0])
         case "isclose":
             return _close(*values)
+        case "missing" if (number := _numeric(values[0])) is not None:
+            return np.asarray(np.not_equal(number, number))
         case _:
             return None
 

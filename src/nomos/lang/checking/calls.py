@@ -64,6 +64,8 @@ def check_types(
             help = 'write its level as a string, as in `"True"`'
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
+        if what == "this feature" and is_null:
+            help = 'let it be missing in the schema: `missing=True`, or a level `""`'
         got = "`null`" if is_null else expr.type.value
         wrong_type(scope, expr.span, what, words, got, help)
     return not wrong
@@ -172,7 +174,7 @@ def _built_in(
         return resolve_label(scope, arguments[0], span)
     what, type_ = f"`{name}`", BUILT_IN[name].returns
     first, *others = arguments
-    wanted, words = _TAKES[name]
+    wanted, words = _TAKES.get(name, (frozenset(Type), "a value"))
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
     if name in ("isclose", "norm"):
@@ -283,7 +285,9 @@ def set_feature(
     if feature is not None:
         wanted = feature.type
         types = frozenset(accepted.get(wanted, {wanted}))
-        check_types(scope, "this feature", types, wanted.value, value)
+        is_null = isinstance(value, core.Constant) and value.value is None
+        if not (is_null and feature.takes_missing):
+            check_types(scope, "this feature", types, wanted.value, value)
         check_level(scope, feature.levels, value)
     type_ = record.type if record.type is Type.RECORD else Type.UNKNOWN
     return core.SetFeature(record, key, value, span=span, type=type_)

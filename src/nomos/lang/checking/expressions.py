@@ -105,6 +105,8 @@ def _elaborate_name(scope: Scope, name: syntax.Name, span: Span) -> core.Expr:
         return replace(scope.local[name.name], span=span)
     if name.name == "MAX_INT":
         return core.Constant(MAX_INT, span=span, type=Type.INT)
+    if name.name == "missing" and name.name not in scope.symbols:
+        return core.Constant(None, span=span, type=Type.UNKNOWN)
     if name.name == "inf" and name.name not in scope.symbols:
         return core.Constant(math.inf, span=span, type=Type.REAL)
     symbol = scope.look_up_value(name)

@@ -17,7 +17,6 @@ _FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
 _LIST_OF_NAMES = re.compile(r"(import|input|output)\s+\w+\s*,")
 # What people type elsewhere for what the language has.
 _SIGNS_ELSEWHERE = {
-    "**": "there is no power: write `a * a`, or a function of the domain",
     "<>": "write `!=`",
     "->": "write `==>` for implication",
     "++": "a name keeps its value: write `x + 1`",
@@ -35,9 +34,11 @@ _CHARACTERS_ELSEWHERE = {
         )
     },
     "?": "write `if c then a else b`",
-    "^": _SIGNS_ELSEWHERE["**"],
+    "^": "write `**` for a power",
     "\u00a0": "write a plain space",
 }
+_BRACES = "write the values in braces: `in {a, b}`"
+_LISTED = re.compile(r"\bin\s*(\[)[^\[\]]*\Z")
 _CONDITIONAL = _CHARACTERS_ELSEWHERE["?"]
 _QUANTIFIERS = ("forall", "exists", "count", "sum")
 _DIVISION_ELSEWHERE = "`//` starts a comment: write `/` to divide"
@@ -58,6 +59,10 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     start = min(place.start, chunk.end - 1)
     at = Span(start, max(start + 1, min(place.end, chunk.end)))
     expected = set(error.accepts or error.expected)
+    listed = _LISTED.search(text, chunk.start, at.start)
+    if listed is not None and "FOR" in expected:  # a list, as in Python
+        at = Span(listed.start(1), listed.end(1))
+        return _syntax_error_at(at, "`[`", "`{`", _BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
         return Code.CHAINED_COMPARISON.at(at, operator=token)
     if at.start == chunk.start:
@@ -127,7 +132,7 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     if words[1] in (*_QUANTIFIERS, "if") and kind == "NAME":
         return f"put `{words[1]} ...` in parentheses"
     if words == ["[", "in"]:
-        return "write the values in braces: `in {a, b}`"
+        return _BRACES
     if re.match(r"not\s+in\b", text[at.start : chunk.end]):
         return "write `!(a in {b, c})`"
     if "//" in before:
@@ -185,6 +190,7 @@ _WORDS = {
     "THEN": "`then`",
     "ELSE": "`else`",
     "IN": "`in`",
+    "FOR": "`for`",
 }
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import MISSING, to_frame
-from nomos.domain.schema import Category
+from nomos.domain.reading.csvfile import to_frame
+from nomos.domain.schema import MISSING, Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.extras import as_model_error, distrust, need

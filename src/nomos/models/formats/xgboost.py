@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import MISSING
-from nomos.domain.schema import Category
+from nomos.domain.schema import MISSING, Category
 from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import NoScores
 from nomos.models.extras import as_model_error, need

@@ -72,7 +72,7 @@ def _rule_of(result: Result, one: Ensures) -> str:
     return f"{result.name}/{one.name}" if named else result.name
 
 
-def _ensures_of(subject: Subject, bug: Bug) -> Ensures:
+def find_ensures(subject: Subject, bug: Bug) -> Ensures:
     """Return the `ensures` that does not hold; a made-up one where nobody knows it."""
     same = (one for one in subject.ensures if one.text == bug.failed)
     return next(same, Ensures("", bug.failed, 1))
@@ -89,7 +89,7 @@ def _sarif_results(
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
     return [
         {
-            "ruleId": (rule := _rule_of(result, _ensures_of(subject, bug))),
+            "ruleId": (rule := _rule_of(result, find_ensures(subject, bug))),
             "ruleIndex": rules.index(rule),
             "level": "note" if passes or (only_new and not bug.is_new) else "error",
             "message": {
@@ -97,7 +97,7 @@ def _sarif_results(
                 f" {subject.model or '-'}; {found})"
             },
             "locations": [
-                _sarif_location(subject.spec, _ensures_of(subject, bug).line)
+                _sarif_location(subject.spec, find_ensures(subject, bug).line)
             ],
             "partialFingerprints": {"nomosBug/v1": bug.id},
             "properties": _clip_texts(asdict(bug)),

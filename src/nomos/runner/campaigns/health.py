@@ -71,17 +71,18 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     Such a model answers when it is asked again, as one behind a limit of rate does: what
     came of its cases is by luck, and no other explanation comes before this one.
     """
-    known = {crash.error for crash in result.crashes}
-    new = {error: times for error, times in raised.items() if error not in known}
-    if not raised or len(known) >= MOST_CRASH_KINDS:
+    if not raised:
         return result
-    if not new:
-        return replace(result, problem="; ".join(_other_problems(result)))
-    crashes = [*result.crashes, *(Crash(-1, (), e, e, seen=n) for e, n in new.items())]
-    times = sum(new.values())
+    known, times = {crash.error for crash in result.crashes}, sum(raised.values())
+    new = [Crash(-1, (), e, e, seen=n) for e, n in raised.items() if e not in known]
+    crashes = [*result.crashes, *new][:MOST_CRASH_KINDS]
     counts = replace(result.counts, crashed=result.counts.crashed + times)
-    said = f"the model raised {next(iter(new))}, and answered when it was asked again"
+    said = (
+        f"the model raised {next(iter(raised))}, and answered when it was asked again"
+    )
     kept = [said, f"{times} calls raised so", *_other_problems(result)]
+    if result.counts.crashed:
+        kept.insert(2, f"{result.counts.crashed} cases crashed")
     verdict: Verdict = "violated" if result.verdict == "violated" else "failed"
     return replace(
         result,

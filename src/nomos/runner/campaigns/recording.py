@@ -58,12 +58,24 @@ class Recording:
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
                 if self._go_on(retry=retry):
+                    self._count_calls()
                     return
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self.id = self.store.begin(campaign.result())
             self._retries = retry
+            self._count_calls()
+
+    def _count_calls(self) -> None:
+        """Keep the count of calls that are limited: a kill does not give them back."""
+        if self.campaign.meter.limit is not None:
+            self.campaign.meter.note = self._note_calls
+
+    def _note_calls(self, calls: int) -> None:
+        if self.id is not None:
+            with self._or_without("the store failed, so the rest is not stored"):
+                self.store.note_calls(self.id, calls)
 
     def retry(self, confirm: Confirm) -> None:
         """Try the open bugs that earlier campaigns recorded, where that is due.
@@ -220,7 +232,8 @@ _ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
 _KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
     **dict.fromkeys(("next_case", "next_first", "reached", "spent"), int),
     **dict.fromkeys(("sample", "known"), str),
-    **dict.fromkeys(("reasons", "asked"), Mapping[str, int]),
+    "cost": float | None,
+    **dict.fromkeys(("reasons", "asked", "raised"), Mapping[str, int]),
 }
 
 
@@ -247,12 +260,14 @@ def _state(campaign: Campaign) -> dict[str, Any]:
 
 def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     """Bring a campaign to where a killed one had come."""
-    result, state = found.result, found.state
+    result, state, asked = found.result, found.state, campaign.meter.asked
     campaign.recorded = result.recorded
+    asked.update(known := decode_value(Mapping[str, int], state.get("asked", {})))
+    asked["before a kill"] += max(0, found.asked - sum(known.values()))
     if not state:
         return  # killed before its first checkpoint
     for name, kind in _KINDS.items():
-        decode_value(kind, state.get(name, _ABSENT[kind]))
+        decode_value(kind, state.get(name, _ABSENT.get(kind)))
     vars(campaign.totals).update(asdict(result.counts))
     campaign.seconds_before = result.counts.seconds
     campaign.reasons.update(state["reasons"])
@@ -265,7 +280,6 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.spent = state.get("spent", 0)
     campaign.plan.cost = state.get("cost")
     campaign.remembered = state.get("remembered")
-    campaign.meter.asked.update(state.get("asked", {}))
     campaign.meter.raised.update(state.get("raised", {}))
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):

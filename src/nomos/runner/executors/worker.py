@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -215,7 +216,7 @@ class Worker:
             self._begun = campaign
             self._inputs = checksum_of_inputs(engine.program.source)
             if asked.remembered is not None:
-                engine.restore_answers(asked.remembered)
+                self._restore_answers(engine, asked.remembered)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
         judged: list[Judged] = []
@@ -228,6 +229,15 @@ class Worker:
         except CallsSpent:  # by the conditions of cases that were only listed
             judged.append(replace(no_verdicts(0), is_spent=True))
         return judged
+
+    def _restore_answers(self, engine: Engine, kept: Any) -> None:
+        try:
+            engine.restore_answers(kept)
+        except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as why:
+            raise NomosError(
+                f"it cannot be resumed: what is stored of its answers is damaged"
+                f" ({type(why).__name__}: {why})\nhelp: run it anew, without --resume"
+            ) from None
 
     def export_answers(self, job: Job, campaign: tuple[int, int]) -> Any:
         """Return what a campaign knows of answers; None where it has not begun."""

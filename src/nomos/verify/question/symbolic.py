@@ -137,6 +137,8 @@ class _Run:
     def value(self, expr: core.Expr) -> Symbol:
         """Return what an expression stands for."""
         match expr:
+            case core.Constant(value=None):
+                raise NotProvable("a value is missing", expr.span)
             case core.Constant():
                 return expr
             case core.Variable(name=name):
@@ -277,6 +279,8 @@ class _Run:
         return atom
 
     def _run_call(self, expr: core.Call) -> core.Expr:
+        if expr.function == "missing":
+            raise NotProvable("it is asked whether a value is missing", expr.span)
         if expr.draws or expr.function not in self.models:
             name = expr.function
             declares = (
