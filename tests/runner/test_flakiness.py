@@ -114,7 +114,7 @@ def test_games_that_share_a_simulator_are_no_green_run(walk: Any, search: str) -
     assert not sound.problem
     shared = walk(settings={"game": "shared"}, ensures="e1 <= e2 + 99", search=search)
     assert shared.verdict == "failed"
-    assert "cases are flaky: run again in a fresh process" in shared.problem
+    assert "cases are flaky: re-run in a fresh process" in shared.problem
     alone = walk(
         settings={"game": "shared"}, ensures="e1 <= e2 + 99", mode="sequential"
     )

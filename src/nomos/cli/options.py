@@ -197,6 +197,15 @@ def collect_trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[st
     return parse_settings(pairs) | ({} if model is None else {"model": model})
 
 
+def is_own_process() -> bool:
+    """Tell whether this process was started to be this command, and nothing else."""
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    script = Path(sys.argv[0]).stem
+    return "pytest" not in sys.modules and (
+        script == "nomos" or (main is not None and main.name == "nomos.__main__")
+    )
+
+
 def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     """Load specs, each once; where one has mistakes, show them and end."""
     loaded = {path: api.load_spec(path) for path in paths}

@@ -78,6 +78,10 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     from nomos.runner.projects import make_skipped_run
 
     found = api.find_specs(specs, exclude=options["exclude"])
+    if options["engine"] != "ray" and cli.is_own_process():
+        from nomos.runner.executors.forking import fork_server
+
+        fork_server()  # for the flakiness check
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))

@@ -3,7 +3,8 @@
 Starting Python and importing Nomos takes half a second, and each flakiness check wants a
 process in which no model has answered yet. So one process is started, once, while cases
 run; it stays as it is and forks. No code of the user runs in it, and it has no threads of
-its own that a fork could break.
+its own that a fork could break. The command line forks it from itself before it loads any
+code of the user: then it costs nothing to start.
 """
 
 from __future__ import annotations
@@ -63,14 +64,51 @@ class ForkedProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
 
+class _Child:
+    """A server that was forked from this process: what is asked of a started one."""
+
+    def __init__(self, ours: socket.socket, theirs: socket.socket) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._pid = os.fork()
+        if not self._pid:
+            ours.close()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(2, 1)
+            sys.argv[1:] = [str(theirs.detach())]
+            _serve_and_exit(serve_forks)
+
+    def poll(self) -> int | None:
+        """Return its status once it has ended."""
+        with suppress(ChildProcessError):
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            return os.waitstatus_to_exitcode(status) if pid else None
+        return 0
+
+    def kill(self) -> None:
+        """End it at once."""
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Return when it has ended."""
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
 class _Server:
     """The process that forks, seen from outside."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_clean: bool = False) -> None:
         self.owner = os.getpid()
         self.preload: set[str] = set()
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair()
+        self._process: subprocess.Popen[bytes] | _Child
+        if is_clean:
+            self._process = _Child(self._channel, theirs)
+            theirs.close()
+            return
         arguments = [sys.executable, "-c", _CHILD, str(theirs.fileno())]
         self._process = subprocess.Popen(
             arguments, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2
@@ -100,6 +138,16 @@ class _Server:
 
 
 _servers: list[_Server] = []  # the one there is, once there is one
+
+
+def fork_server() -> None:
+    """Fork the server from this process, before it runs any code of the user."""
+    # What the server and this process need: imported once, for both.
+    for name in ("nomos.runner.driver", "nomos.runner.executors.processes"):
+        importlib.import_module(name)
+    if can_fork and not _servers and threading.active_count() == 1:
+        parse_spec(Source("", "input x;"))  # reads the grammar
+        _servers[:] = [_Server(is_clean=True)]
 
 
 def start_server() -> _Server:
