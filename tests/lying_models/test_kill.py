@@ -48,7 +48,6 @@ CAMPAIGNS |= {
         SLOW + "return np.where((numbers * 31 + numbers.sum()) % 9 == 3, -1, right)",
         ["--search", "random", "--budget", "2000"],
     ),
-    "calls": (SLOW + HOLES, ["--search", "random", "--calls", "1500"]),
 }
 SEARCHES = {
     "guided": ["--search", "guided", "--budget", "2000"],

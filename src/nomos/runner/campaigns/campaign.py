@@ -153,10 +153,9 @@ class Campaign:
         return not self.stop and self.can_afford_more(waits=False)
 
     def call_counts(self) -> CallCounts:
-        """Return what the model was asked so far."""
-        asked = {
-            str(phase): calls for phase, calls in self.meter.asked.items() if calls
-        }
+        """Return what the model was asked so far, or may be by ranges under way."""
+        held = Counter({"search": self.meter.held})
+        asked = {str(phase): n for phase, n in (self.meter.asked + held).items()}
         return CallCounts(self.meter.limit, sum(asked.values()), asked)
 
     def next_range(self, *, shares: bool = False) -> Range | None:
