@@ -87,7 +87,7 @@ def check_result(result: Any, frame: pd.DataFrame, trained: Trained) -> int:
     stream = Stream(0, result.subject.property)
     cases, others = RandomCases(stream, 0, 40 * _SAMPLED), 0
     for row in range(cases.count):
-        outcome = live._telling.alone.run(cases.alone(row))
+        outcome = live._telling.interpreter.run(cases.isolate_case(row))
         if outcome.values and others < _SAMPLED:
             others += 1
             found.append(outcome.values)
