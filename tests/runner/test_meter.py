@@ -149,6 +149,24 @@ def test_calls_of_killed_runs_count_though_no_checkpoint_has_them(
     assert result.calls.by_phase["before a kill"] > 0
 
 
+@pytest.mark.parametrize("search", ["random", "guided"])
+def test_a_search_that_makes_inputs_goes_on_where_its_model_waits(
+    tmp_path: Path, search: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    parts = {"seed": 1, "count": 50, "fails_at": -1, "factor": 37}
+    domain = DOMAIN.format(**parts).replace(
+        "rows = np.asarray(rows)", "import time; time.sleep(0.2); rows = np.array(rows)"
+    )
+    (tmp_path / "rows.py").write_text(domain)
+    spec = tmp_path / "rows.nom"
+    words = {"requires": "", "ensures": "d1 <= 99", "other": OTHERS[0]}
+    spec.write_text(SPEC.format(**words))
+    made: dict[str, Any] = {"search": search, "inputs": "generated", "recheck": False}
+    run, _, _ = drive([spec], budget=1500, **made)
+    assert run.results[0].counts.tests == 1500
+
+
 def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:
     with under_lease(Lease(Grant(10))) as lease, asking(4):
         with asking(3):

@@ -33,7 +33,7 @@ class Generations(Plan):
         self.search = options.search if self._learns else "generated"
         self.scope = "generated"
         self._seed, self._name = seed, name
-        self._waits = False
+        self._awaits_verdicts = False
         self._parts: list[Judged] = []  # of the generation that is merged
 
     def can_resume(self, next_case: int) -> bool:
@@ -44,7 +44,7 @@ class Generations(Plan):
 
     def next(self, wanted: float, cases_per_input: float) -> Range | None:
         """Return the next generation; None while it waits for the one before."""
-        if self._waits:
+        if self._awaits_verdicts:
             return None
         number = self.next_first // self.strategy.size
         cases = self.strategy.propose(generation_rng(self._seed, self._name, number))
@@ -58,7 +58,7 @@ class Generations(Plan):
             signals=self.strategy.learns == "margins",
         )
         self.next_first += len(cases)
-        self._waits = self._learns
+        self._awaits_verdicts = self._learns
         return planned
 
     def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
@@ -68,7 +68,7 @@ class Generations(Plan):
         self._parts += parts
         if sum(map(len, self._parts)) == asked.count:
             self.strategy.learn(asked.made, _tell_of(self._parts))
-            self._parts, self._waits = [], False
+            self._parts, self._awaits_verdicts = [], False
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""
