@@ -108,6 +108,7 @@ def check_result(result: Any, frame: pd.DataFrame, trained: Trained) -> int:
 
 @pytest.mark.parametrize(("name", "kind"), FAST)
 def test_what_init_writes_for_a_messy_table_runs_at_once(name, kind, tmp_path):
+    pytest.importorskip(kind)
     table = write_table(name, tmp_path)
     trained = MODELS[kind](table.frame(), tmp_path)
     compared = check_project(table, trained, tmp_path / "project")
@@ -118,6 +119,7 @@ def test_what_init_writes_for_a_messy_table_runs_at_once(name, kind, tmp_path):
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_init_writes_for_any_table_and_model_runs_at_once(name, kind, tmp_path):
+    pytest.importorskip(kind)
     table = write_table(name, tmp_path)
     trained = MODELS[kind](table.frame(), tmp_path)
     compared = check_project(table, trained, tmp_path / "project")
