@@ -96,7 +96,7 @@ class Campaign:
         self._began = time.perf_counter()
         self._planned = 0
         self.reached = 0  # a bit for each `ensures` that was really judged
-        self._asked_again = 0  # remembered answers: how many depends on the batch
+        self.asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
     def cases(self) -> int | None:
@@ -307,7 +307,7 @@ class Campaign:
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        self._asked_again += judged.asked_again
+        self.asked_again += judged.asked_again
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
         if judged.reasons:
@@ -343,7 +343,7 @@ class Campaign:
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden, accepted, self._asked_again)
+        problem = problem_of(counts, problem, hidden, accepted, self.asked_again)
         return Result(
             subject=self.subject,
             seed=self.seed,

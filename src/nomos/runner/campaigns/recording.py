@@ -231,6 +231,7 @@ class Recording:
 _ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
 _KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
     **dict.fromkeys(("next_case", "next_first", "reached", "spent"), int),
+    "asked_again": int,
     **dict.fromkeys(("sample", "known"), str),
     "cost": float | None,
     **dict.fromkeys(("reasons", "asked", "raised"), Mapping[str, int]),
@@ -246,6 +247,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
         "spent": campaign.spent,
+        "asked_again": campaign.asked_again,
         "cost": campaign.plan.cost,
         "asked": dict(campaign.meter.asked),
         "raised": dict(campaign.meter.raised),
@@ -278,6 +280,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     if "known" in state:  # as it began: another seed may have found more since
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.spent = state.get("spent", 0)
+    campaign.asked_again = state.get("asked_again", 0)
     campaign.plan.cost = state.get("cost")
     campaign.remembered = state.get("remembered")
     campaign.meter.raised.update(state.get("raised", {}))
