@@ -47,7 +47,7 @@ class SimulatedPool(WorkerPool):
         for _ in range(min(_AT_ONCE, len(self._todo))):
             place = int(self._rng.integers(len(self._todo)))
             self._todo[place], self._todo[-1] = self._todo[-1], self._todo[place]
-            ticket, (_, _, method, *arguments) = self._todo.pop()
+            ticket, (_, method, *arguments) = self._todo.pop()
             answers.append(self._answer(ticket, method, arguments))
         self.seconds += time.process_time() - began
         return answers

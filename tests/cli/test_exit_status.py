@@ -11,14 +11,20 @@ from nomos.report.formats.junit import junit_document
 from nomos.results.gate import Gate, rulings
 from nomos.results.result import Counts, Recorded, Result, Subject
 
-BUGS: dict[str, Any] = {"tests": 9, "violations": 3, "unique_bugs": 3, "confirmed": 3}
+BUGS: dict[str, Any] = {
+    "tests": 9,
+    "passed": 6,
+    "violations": 3,
+    "unique_bugs": 3,
+    "confirmed": 3,
+}
 RESULTS: dict[str, tuple[dict[str, Any], int, int]] = {
     # What a result has, and its status with `--fail-on any` and with `--fail-on new`.
     "holds": ({"verdict": "holds"}, 0, 0),
     "none found": ({"verdict": "none-found"}, 0, 0),
     "none found, with a problem": ({"verdict": "none-found", "problem": "p"}, 3, 3),
     "none found, with a crash": (
-        {"verdict": "failed", "counts": Counts(crashed=1), "problem": "p"},
+        {"verdict": "failed", "counts": Counts(tests=1, crashed=1), "problem": "p"},
         3,
         3,
     ),
@@ -26,7 +32,7 @@ RESULTS: dict[str, tuple[dict[str, Any], int, int]] = {
     "new bugs": ({"verdict": "violated", "counts": Counts(**BUGS, new_bugs=1)}, 1, 1),
     "known bugs": ({"verdict": "violated", "counts": Counts(**BUGS)}, 1, 0),
     "known bugs, some violations did not fail again": (
-        {"verdict": "violated", "counts": Counts(**BUGS, flaky=1)},
+        {"verdict": "violated", "counts": Counts(**BUGS | {"passed": 5}, flaky=1)},
         1,
         3,
     ),
@@ -36,7 +42,11 @@ RESULTS: dict[str, tuple[dict[str, Any], int, int]] = {
         3,
     ),
     "known bugs, and a crash": (
-        {"verdict": "violated", "counts": Counts(**BUGS, crashed=1), "problem": "p"},
+        {
+            "verdict": "violated",
+            "counts": Counts(**BUGS | {"passed": 5}, crashed=1),
+            "problem": "p",
+        },
         3,
         3,
     ),

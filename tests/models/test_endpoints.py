@@ -220,7 +220,8 @@ def test_a_service_of_json_is_asked_with_a_template(server: ChatServer) -> None:
         answer="choices.0.message.content",
     )
     assert ask(model, ["a", "b"]) == ["a", "b"]
-    assert server.requests[0].body == {"rows": ["a"], "words": "about a!"}
+    bodies = [request.body for request in server.requests]
+    assert {"rows": ["a"], "words": "about a!"} in bodies  # in any order
 
 
 def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> None:

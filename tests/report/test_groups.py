@@ -88,7 +88,7 @@ def test_a_group_names_its_bugs_and_its_rule() -> None:
     assert view.lines == [
         "2 of 2 bugs: d1 = 1, d2 = 0",
         f"  {WORDS}",
-        "  smallest bbbbbbbbbb, most real and worst aaaaaaaaaa",
+        "  smallest bbbbbbbbbb, nearest and worst aaaaaaaaaa",
     ]
     spread = replace(GROUP, region=None, by_answer=RULE)
     analysis = replace(RESULT.analysis or Analysis(), groups=(spread, spread))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from nomos.results.analysis import Analysis
 from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Event
@@ -63,13 +64,24 @@ def counts(result: Result, *without: str) -> dict[str, Any]:
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    """Return everything that a campaign found, without the time and calls it took."""
+    """Return everything that a campaign found, without the time and calls it took.
+
+    How many cases the flakiness check runs again depends on the time and calls there are.
+    """
     took = ("live", "calls")
     data = {
         f.name: getattr(result, f.name) for f in fields(Result) if f.name not in took
     }
     data["crashes"] = [(c.case, c.choices, c.error, c.seen) for c in result.crashes]
-    return data | {"counts": counts(result)}
+    return data | {"counts": counts(result), "analysis": without_check(result)}
+
+
+def without_check(result: Result) -> Analysis | None:
+    """Return the analysis without how much the flakiness check ran again."""
+    if result.analysis is None:
+        return None
+    took: dict[str, Any] = {"flakiness": None, "sampled": 0, "model_calls": 0}
+    return replace(result.analysis, **took)
 
 
 def answer(number: int) -> int:

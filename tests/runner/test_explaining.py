@@ -15,6 +15,7 @@ from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.explained.sample import Sample, choose_rows
 from nomos.runner.executors import worker
+from tests.runner.driving import without_check
 
 RISE = nomos.relations.monotone("income", step=20)
 rng = np.random.default_rng(4)
@@ -60,7 +61,7 @@ def test_what_is_said_does_not_depend_on_batch_or_way(search: str) -> None:
     assert want.analysis is not None and want.analysis.groups
     for batch, mode in ((7, "coroutines"), (1000, "sequential")):
         got = run(120, search=search, batch=batch, mode=mode, budget=1500)
-        assert got.analysis == want.analysis, mode
+        assert without_check(got) == without_check(want), mode
         assert got.bugs == want.bugs
 
 

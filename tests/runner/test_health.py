@@ -55,7 +55,10 @@ def test_an_exception_that_does_not_occur_again_is_shown_and_decides(
     )
     domain.write_text(text.replace("numbers % 17 == 3, -1", "numbers % 17 == 99, -1"))
     result, _ = run(steps, search=search, cases=900, batch=40)
-    assert (result.verdict, result.counts.crashed > 0) == ("failed", True)
+    assert (result.verdict, sum(crash.seen for crash in result.crashes) > 0) == (
+        "failed",
+        True,
+    )
     said = result.problem
     assert said.startswith("the model raised TimeoutError: 429") or "crashed" in said
     assert "dropout" not in result.problem

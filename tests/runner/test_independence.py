@@ -33,7 +33,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "settings": {"fault": "raise", "at": "7,12,14"},
         "crashes": 1000,
     },
-    "calls": {"search": "random", "calls": 321},
+    "calls": {"search": "random", "calls": 321, "groups": False, "shrink": False},
     "few run in isolation": {"search": "random", "cases": 500, "confirm": 6},
     "all run in isolation": {"search": "exhaustive", "confirm": "all"},
 }

@@ -252,11 +252,6 @@ MUTANTS = {
         "                )",
         "pass",
     ),
-    "features that are coupled taken for free": (
-        "question.components",
-        "coupled += map(set, used.values())",
-        "coupled += [set(used[id(f)]) for f in said[len(question.guards) :]]",
-    ),
     "`or` for `and` in an ensures": (
         "question.formulas",
         'if (word == "&&") == wanted:',

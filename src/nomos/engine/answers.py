@@ -146,7 +146,8 @@ def call_batch(
         # A row that still fails has its case run by itself, where it crashes or not.
         if not failed[first:end].any():
             current_lease().note_exception(describe_error(what))
-        current_lease().failure = describe_error(what)
+        # Where too many failed, some rows were not asked by themselves: nothing is known.
+        current_lease().failure = describe_error(what) if left > 0 else ""
     return [0] * count if answers is None else answers, failed
 
 

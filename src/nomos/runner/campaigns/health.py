@@ -76,7 +76,6 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     known, times = {crash.error for crash in result.crashes}, sum(raised.values())
     new = [Crash(-1, (), e, e, seen=n) for e, n in raised.items() if e not in known]
     crashes = [*result.crashes, *new][:MOST_CRASH_KINDS]
-    counts = replace(result.counts, crashed=result.counts.crashed + times)
     said = (
         f"the model raised {next(iter(raised))}, and answered when it was asked again"
     )
@@ -87,7 +86,6 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     return replace(
         result,
         crashes=tuple(crashes),
-        counts=counts,
         problem="; ".join(kept),
         verdict=verdict,
     )

@@ -287,6 +287,11 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.go_on(state["next_case"], state["next_first"])
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
+    _restore_bugs(campaign, rows)
+
+
+def _restore_bugs(campaign: Campaign, rows: list[Row]) -> None:
+    """Bring a campaign's table of violations, and its bugs, to where they were."""
     bugs = [row.bug for row in rows]
     violations = Violations.of(
         range(len(rows)),
