@@ -135,6 +135,11 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
 
+# What a model in a file may have; what is not understood is refused.
+_MODEL_KEYS = {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees",
+               "weight_drop"}  # fmt: skip
+
+
 def _booster_structure(
     booster: Any, classes: Array | None, columns: ModelColumns
 ) -> Trees:
@@ -153,6 +158,10 @@ def _booster_structure(
         raise NotProvable("an XGBoost model of several outputs")
     count = max(1, int(parameters["num_class"]))
     model = boosting["model"]
+    if unknown := model.keys() - _MODEL_KEYS:
+        raise NotProvable(f"an XGBoost model with `{min(unknown)}`")
+    if any(weight != 1 for weight in model.get("weight_drop", ())):
+        raise NotProvable("an XGBoost model of dart")  # since 3.4 it is called gbtree
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     best = booster.attr("best_iteration")
     last = None if best is None else (int(best) + 1) * count * max(1, parallel)
