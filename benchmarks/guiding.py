@@ -20,8 +20,8 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
+from casestudies.guiding import FineTuned, GuidedTraining, TuningBudget, fine_tune
 from casestudies.lunar.resume import resume
-from nomos.train import FineTuned, GuidedTraining, TuningBudget, fine_tune
 
 LUNAR = Path(__file__).parents[1] / "casestudies" / "lunar"
 GUIDED = LUNAR / "guided"

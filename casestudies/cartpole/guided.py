@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from casestudies.cartpole.cartpole import LONGEST, STEP_LIMIT, CartPole, PoleState
+from casestudies.guiding import GuidedTraining
+from casestudies.guiding.fine_tune import play_games
+from casestudies.guiding.policy_tests import Actions, PolicyTests, best_actions
+from casestudies.guiding.starts import Start, StartChooser
 from casestudies.lunar.guided.effects import effect, mean
 from casestudies.lunar.guided.setting import ARMS
-from nomos.train import GuidedTraining
-from nomos.train.guiding.fine_tune import play_games
-from nomos.train.guiding.policy_tests import Actions, PolicyTests, best_actions
-from nomos.train.guiding.starts import Start, StartChooser
 
 HERE = Path(__file__).parent
 SPEC = HERE / "specs" / "relax.nom"

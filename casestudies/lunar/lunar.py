@@ -64,7 +64,7 @@ class Lunar(Domain):
         return environment(Path(self.model))
 
     def training_environment(self) -> Any:
-        """Give the game that `nomos train-guided` trains a policy in."""
+        """Give the game that `casestudies.guiding` trains a policy in."""
         from gymnasium.wrappers import TimeLimit
 
         return TimeLimit(self._new_game(), STEP_LIMIT)

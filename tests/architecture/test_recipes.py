@@ -55,12 +55,7 @@ ELSEWHERE = {
     "keras": {"models/formats/mlflow.py"},  # files that lie in its folders
     "hugging": set(),
     "mlflow": set(),
-    # Guided training trains with that library.
-    "stable_baselines3": {
-        "cli/campaigns/train_guided.py",
-        "train/guiding/policy_tests.py",
-        "train/guiding/sb3.py",
-    },
+    "stable_baselines3": set(),
 }
 OWN = {"hugging": "huggingface", "stable_baselines3": "sb3"}
 

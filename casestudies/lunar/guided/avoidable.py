@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from casestudies.guiding.policy_tests import PolicyTests
 from casestudies.lunar.lander import Lander
 from casestudies.lunar.policy import Scores, load_policy
 from casestudies.lunar.state import LanderState
-from nomos.train.guiding.policy_tests import PolicyTests
 
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "models"

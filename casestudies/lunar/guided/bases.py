@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from casestudies.guiding.policy_tests import Actions, best_actions
 from casestudies.lunar.train import Evaluation, evaluate, make_learner
-from nomos.train.guiding.policy_tests import Actions, best_actions
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "bases"

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from casestudies.guiding import GuidedTraining, PolicyTest
+from casestudies.guiding.policy_tests import Actions, PolicyTests, best_actions
+from casestudies.guiding.starts import Start, StartChooser
 from casestudies.lunar.guided.bases import (
     HELD_OUT,
     WATCHING_SEED,
@@ -18,9 +21,6 @@ from casestudies.lunar.guided.setting import Setting
 from casestudies.lunar.state import from_row, lowered_pads, with_pad
 from casestudies.lunar.train import STEP_LIMIT
 from nomos.states.fuzzing import load_pool
-from nomos.train import GuidedTraining, PolicyTest
-from nomos.train.guiding.policy_tests import Actions, PolicyTests, best_actions
-from nomos.train.guiding.starts import Start, StartChooser
 
 HERE = Path(__file__).parent
 POOL = HERE.parent / "pool.npz"

@@ -43,7 +43,6 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Train a model on the cases in which it breaks specs.",
-        "campaigns.train_guided": "Fine-tune a policy from the states in which it breaks a spec.",
         "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
     },
     "Tools": {

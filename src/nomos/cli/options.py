@@ -65,8 +65,8 @@ _FLAGS = {
     "cpus": "--worker-cpus",
     "gpus": "--worker-gpus",
 }
-_SEVERAL = ("models", "settings", "exclude", "starts", "held_out")
-_COUNTS = "seeds min_cases rows limit states rounds steps cases"
+_SEVERAL = ("models", "settings", "exclude")
+_COUNTS = "seeds min_cases rows limit states rounds"
 _YES = (
     "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
 )
@@ -74,13 +74,13 @@ _YES = (
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
     **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
-    **dict.fromkeys(("points", "threshold", "lose"), accepted.AMOUNT),
+    **dict.fromkeys(("points", "threshold"), accepted.AMOUNT),
     **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
     **dict.fromkeys(
         (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG
     ),
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
-    **dict.fromkeys(("control", "baseline", "policy"), PRESENT_FILE),
+    **dict.fromkeys(("control", "baseline"), PRESENT_FILE),
     **dict.fromkeys(("path", "out", "output"), FILE),
     **dict.fromkeys(("store", "export"), FOLDER),
     "seed": accepted.SEED,
@@ -88,8 +88,6 @@ _TAKEN: dict[str, Any] = {
     "most_mb": accepted.COUNT,
     "max_warnings": accepted.TakesWhole(0),
     "times": accepted.TakesNumber("a number from 1 on", 1),
-    "games": accepted.TakesWhole(2),
-    "share": accepted.TakesNumber("a share from 0 to 1", 0, 1),
     "format": click.Choice(["text", "json"]),
 }
 CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"

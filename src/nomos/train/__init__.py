@@ -1,25 +1,13 @@
-"""Training that is guided by bugs, and repair.
+"""Repair: a model is trained further on the cases in which it breaks its specs.
 
-`guiding/` starts episodes of reinforcement learning from states in which a policy breaks a
-spec. `repairing/` trains a model further on violated cases. Both judge a model before and
-after on cases that it was not trained on, and claim no more than those show.
+`repair` collects violated cases, trains (`repairing/trainers/`), keeps the best round
+(`rounds`) and returns a `Repair` with its verdict (`verdict`).
+
+The invariant: a model is judged before and after on cases and records that it was not trained
+on, and a repair claims no more than those show. A repair that loses accuracy or breaks another
+spec is no repair, whatever became of the bugs.
 """
 
-from nomos.train.guiding.fine_tune import FineTuned, TuningBudget, fine_tune
-from nomos.train.guiding.policy_tests import PolicyTest
-from nomos.train.guiding.starts import Schedule
-from nomos.train.guiding.training import GuidedTraining
 from nomos.train.repairing.repair import Repair, RepairListener, RepairPlan, repair
 
-__all__ = [
-    "FineTuned",
-    "GuidedTraining",
-    "PolicyTest",
-    "Repair",
-    "RepairListener",
-    "RepairPlan",
-    "Schedule",
-    "TuningBudget",
-    "fine_tune",
-    "repair",
-]
+__all__ = ["Repair", "RepairListener", "RepairPlan", "repair"]

@@ -17,8 +17,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from nomos.errors import NomosError
-from nomos.train.guiding.policy_tests import (
+from casestudies.guiding.policy_tests import (
     Actions,
     PolicyTest,
     PolicyTests,
@@ -26,10 +25,11 @@ from nomos.train.guiding.policy_tests import (
     Tested,
     best_actions,
 )
-from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
+from casestudies.guiding.starts import BuggyStarts, Dose, Start, StartChooser
+from nomos.errors import NomosError
 
 if TYPE_CHECKING:
-    from nomos.train.guiding.training import GuidedTraining
+    from casestudies.guiding.training import GuidedTraining
 
 _EPISODES = 100  # whose mean reward is compared with `min_reward`
 

@@ -18,12 +18,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from casestudies.guiding.policy_tests import PolicyTest, PolicyTests, Restore
+from casestudies.guiding.starts import Schedule
 from nomos.errors import NomosError
-from nomos.train.guiding.policy_tests import PolicyTest, PolicyTests, Restore
-from nomos.train.guiding.starts import Schedule
 
 if TYPE_CHECKING:
-    from nomos.train.guiding.sb3 import GuidedCallback, GuidedEnv
+    from casestudies.guiding.sb3 import GuidedCallback, GuidedEnv
 
 
 def restore(game: Any, state: Any, seed: int) -> Any:
@@ -131,10 +131,10 @@ class GuidedTraining:
 def import_sb3() -> Any:
     """Import what needs gymnasium and Stable-Baselines3, or say how to get them."""
     try:
-        from nomos.train.guiding import sb3
+        from casestudies.guiding import sb3
     except ImportError as error:
         raise NomosError(
             "guided training needs gymnasium and Stable-Baselines3:"
-            f" pip install 'nomos-ml[sb3]' ({error})"
+            f" pip install 'nomos-ml[lunar-train]' ({error})"
         ) from error
     return sb3

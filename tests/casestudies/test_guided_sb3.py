@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from casestudies.guiding import GuidedTraining, PolicyTest, Schedule
+from casestudies.guiding.policy_tests import PolicyTests
+from casestudies.guiding.starts import Start
 from nomos import NomosError
-from nomos.train import GuidedTraining, PolicyTest, Schedule
-from nomos.train.guiding.policy_tests import PolicyTests
-from nomos.train.guiding.starts import Start
 
 pytest.importorskip("torch", reason="needs pip install 'nomos-ml[lunar-train]'")
 pytest.importorskip(
@@ -254,7 +254,7 @@ def test_the_tests_are_of_the_policy_as_it_is_then():
 def test_a_policy_whose_observations_are_scaled_is_tested_with_them_scaled():
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from nomos.train.guiding.policy_tests import best_actions
+    from casestudies.guiding.policy_tests import best_actions
 
     model = ppo(VecNormalize(many(2)))
     model.learn(128 * 2)
@@ -269,7 +269,7 @@ def test_a_policy_whose_observations_are_scaled_is_tested_with_them_scaled():
 def test_copied_networks_act_as_the_policy_does():
     from torch import nn
 
-    from nomos.train.guiding.policy_tests import best_actions
+    from casestudies.guiding.policy_tests import best_actions
 
     views = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
     for activation in (nn.Tanh, nn.ReLU, nn.ELU):
@@ -303,8 +303,8 @@ def test_no_episode_starts_from_a_bug_before_the_reward_is_reached():
 
 def test_bugs_that_no_longer_occur_are_forgotten(monkeypatch):
     from casestudies.cartpole.cartpole import HERE
+    from casestudies.guiding import sb3
     from casestudies.lunar.policy import load_policy
-    from nomos.train.guiding import sb3
 
     scores = load_policy(HERE / "models" / "ppo.onnx")
 
@@ -367,7 +367,7 @@ def test_an_environment_whose_states_cannot_be_restored_is_said():
 
 def test_the_script_of_the_page_runs(capsys):
     root = Path(__file__).parents[2]
-    page = (root / "docs" / "how-to" / "guide-training.md").read_text()
+    page = (root / "docs" / "casestudies" / "lunar-training.md").read_text()
     blocks = [part.split("```")[0] for part in page.split("```python\n")[1:]]
     (script,) = (block for block in blocks if "model.learn" in block)
     script = script.replace("100_000", "4096").replace(

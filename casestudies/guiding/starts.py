@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.train.guiding.policy_tests import Choices
+from casestudies.guiding.policy_tests import Choices
 
 _EPISODES = 200  # whose mean length is taken
 

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nomos.train import GuidedTraining, PolicyTest, Schedule
-from nomos.train.guiding.starts import BuggyStarts, Dose, Start, StartChooser
+from casestudies.guiding import GuidedTraining, PolicyTest, Schedule
+from casestudies.guiding.starts import BuggyStarts, Dose, Start, StartChooser
 
 
 def starts(*bugs: str) -> list[Start]:

@@ -1,22 +1,21 @@
 """A trained policy of CartPole fine-tuned from its bugs, by call and by command."""
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from nomos import DomainError, ModelError
-from nomos.cli import cli
-from nomos.train.guiding.fine_tune import (
+from casestudies.guiding.fine_tune import (
     FineTuned,
     Judgement,
     TuningBudget,
     fine_tune,
     play_games,
 )
-from nomos.train.guiding.training import GuidedTraining
+from casestudies.guiding.training import GuidedTraining
+from nomos import DomainError
 
 needs_sb3 = pytest.mark.usefixtures("sb3")
 SPEC = """\
@@ -145,7 +144,7 @@ def test_a_policy_is_fine_tuned_and_judged_before_and_after(project, algorithm):
 
 @needs_sb3
 def test_the_last_policy_that_keeps_the_reward_is_kept(project, monkeypatch):
-    from nomos.train.guiding import fine_tune as module
+    module = importlib.import_module("casestudies.guiding.fine_tune")
 
     rewards = iter([100.0, 96.0, 94.0, 80.0])
     weights: list[list[float]] = []
@@ -206,21 +205,3 @@ def test_the_reward_is_that_of_games_from_their_own_starts(project):
     )
     assert rewards[0] == 7
     assert all(8 <= reward <= 11 for reward in rewards[1:])
-
-
-@needs_sb3
-def test_the_command_writes_no_policy_that_is_no_better(project, monkeypatch):
-    policy(n_steps=64, batch_size=32).save("policy.zip")
-    words = ["train-guided", "up.nom", "--policy", "policy.zip", "--out", "safer.zip"]
-    words += ["--steps", "64", "--cases", "10", "--games", "2"]
-    refused = CliRunner().invoke(cli, words)
-    assert isinstance(refused.exception, ModelError)
-    assert "--trust" in str(refused.exception)
-    worse = CliRunner().invoke(cli, [*words, "--trust"])
-    assert worse.exit_code == 1, worse.output
-    assert "nothing is written" in worse.output
-    assert not Path("safer.zip").exists()
-    monkeypatch.setattr(FineTuned, "verdict", "safer")
-    better = CliRunner().invoke(cli, [*words, "--trust", "-q"])
-    assert (better.exit_code, better.stdout) == (0, "")
-    assert Path("safer.zip").exists()

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from casestudies.guiding.policy_tests import Actions, PolicyTest, best_actions
+from casestudies.guiding.training import GuidedTraining, import_sb3
 from nomos.errors import DomainError, NomosError
-from nomos.train.guiding.policy_tests import Actions, PolicyTest, best_actions
-from nomos.train.guiding.training import GuidedTraining, import_sb3
 
 # No test of a training has this seed, nor any game of it.
 _JUDGING_SEED = 2**31 - 1

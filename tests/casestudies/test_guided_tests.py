@@ -1,15 +1,13 @@
 """A spec tested with the policy in training in place of the domain's; needs no game."""
 
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
 import pytest
 
+from casestudies.guiding.policy_tests import PolicyTests
 from nomos import DomainError, NomosError
-from nomos.train.guiding.policy_tests import PolicyTests
 
 # A walker on a line of numbers wins when it reaches 0; `policy` says where to.
 DOMAIN = '''
@@ -156,14 +154,3 @@ def test_a_policy_that_fails_is_told_not_counted(spec):
 
     with pytest.raises(NomosError, match="no such action"):
         policy_tests(spec).run(broken, seed=0)
-
-
-def test_importing_the_settings_of_guided_training_loads_no_library_of_games():
-    code = (
-        "import sys; from nomos.train import GuidedTraining; GuidedTraining('a.nom');"
-        "print([m for m in ('torch', 'gymnasium', 'stable_baselines3') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
