@@ -81,7 +81,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/runner/test_stopping.py",
         "tests/runner/test_campaign.py",
     ),
-    "runner/standalone.py": ("tests/runner/test_standalone.py",),
     "runner/stopping.py": ("tests/runner/test_stopping.py",),
     "runner/executors/pool.py": ("tests/runner/test_pool.py",),
     "runner/executors/processes.py": (

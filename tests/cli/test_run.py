@@ -262,22 +262,6 @@ def test_a_model_that_hangs_is_ended_by_the_time_and_what_was_found_is_kept(proj
     assert "the model did not return in time" in out
 
 
-class TestCompile:
-    def test_the_harness_is_printed_or_written(self, project):
-        printed = nomos("compile", "specs/income.nom").stdout
-        assert nomos("compile", "specs/income.nom", "-o", "harness.py").exit_code == 0
-        assert Path("harness.py").read_text() == printed
-        assert "harness = Harness('specs/income.nom'" in printed
-
-    def test_a_spec_that_cannot_run_is_refused(self, project):
-        project.spec(
-            "alone", "input x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n"
-        )
-        result = nomos("compile", "specs/alone.nom")
-        assert result.exit_code == 3
-        assert "imports no domain" in result.stderr
-
-
 def test_a_spec_that_cannot_be_run_is_named_once(project):
     project.spec("late", "input x;\noutput d;\n{ d = predict(x) }\nensures d == 1;\n")
     told = nomos("run", "specs/late.nom").stderr
@@ -306,7 +290,7 @@ def test_a_mistyped_path_of_specs_gets_a_suggestion(project):
 
 
 def test_the_help_of_every_command_has_an_example(project):
-    for name in ("run", "compile", "bugs", "show", "replay"):
+    for name in ("run", "bugs", "show", "replay"):
         out = nomos(name, "--help").stdout
         assert f"nomos {name}" in out
 

@@ -190,15 +190,6 @@ def test_trust_is_asked_for_again_by_a_project_that_was_made_with_it(
     assert nomos(folder, "run", "specs", "--trust")[0] in (0, 1)
 
 
-def test_compiled_harness_asks_for_trust(folder: Path) -> None:
-    as_pickle(folder / "m", model(rising=False))
-    assert nomos(folder, "compile", "rising.nom", "-o", "harness.py")[0] == 0
-    _, out = command(folder, "harness.py")
-    assert "is a pickle" in out
-    _, out = command(folder, "harness.py", "--trust")
-    assert "unique_bugs" in out
-
-
 def test_pytest_asks_for_trust(folder: Path) -> None:
     as_pickle(folder / "m", model(rising=True))
     status, out = run_pytest(folder, "rising.nom")

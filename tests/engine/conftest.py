@@ -20,9 +20,8 @@ from nomos.domain import Category, Flag, Integer, OneHot, Ordinal, Real
 from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
-from nomos.engine.compile import compile_harness
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import Case, Interpreter, Outcome, Verdict
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import Limits, is_test
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
@@ -227,46 +226,6 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
     return Tale(cases, discards)
 
 
-class Recorder:
-    """What a compiled harness stands on, here: it keeps the outcome of each case."""
-
-    def __init__(self, program: Program, count: int) -> None:
-        self.program = program
-        self.count = count
-        self.running: Case | None = None
-        self.outcomes: list[Outcome] = []
-
-    def functions(self, *names: str) -> list[Any]:
-        known = self.program.namespace(lambda: self.running)
-        return [known[name] for name in names]
-
-    def run(self, function: Callable[[Case], None]) -> None:
-        def run_case(case: Case) -> None:
-            self.running = case
-            function(case)
-
-        alone = Interpreter(self.program, run_case)
-        stream = Stream(0, self.program.spec.name)
-        draws = [
-            RandomCases(stream, number, 1).isolate_case(0)
-            for number in range(self.count)
-        ]
-        self.outcomes = [alone.run(case) for case in draws]
-
-
-def outcomes_compiled(program: Program, count: int) -> list[Outcome]:
-    """Run cases by the program that `nomos compile` writes."""
-    offer = offer_of(type(program.domain))
-    text = compile_harness(program.spec, "spec.nom", offer.functions)
-    _, frame, rest = text.partition("from nomos.runner.standalone import Harness")
-    assert frame
-    recorder = Recorder(program, count)
-    names = {"Harness": lambda *_, **__: recorder, "__file__": "harness.py"}
-    with np.errstate(all="ignore"):
-        exec(compile(rest, "harness.py", "exec"), names)
-    return recorder.outcomes
-
-
 class CountedAlone:
     """Runs cases alone, and counts them."""
 
@@ -330,11 +289,6 @@ def assert_same(
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
         warnings.simplefilter("ignore", RuntimeWarning)
         expected = told_alone(program, count)
-        for number, outcome in enumerate(outcomes_compiled(program, min(60, count))):
-            case = expected.cases[number]
-            assert outcome.verdict == case.verdict, ("compiled", number)
-            if case.choices is not None:
-                assert outcome.choices == case.choices, ("compiled", number)
         alone = share(expected) if alone is None else alone
         straight = program.spec.code.straight is not None
         modes: list[Mode] = ["vectorized", "coroutines"] if straight else ["coroutines"]

@@ -11,13 +11,13 @@ from nomos.engine.choices import (
     CaseDraws,
     EndlessRange,
     NoSuchNumber,
-    Odometer,
     Stream,
     choice_of,
     map_to_range,
     replay_draws,
     words_to_ranges,
 )
+from tests.engine.odometer import Odometer
 
 WORDS = st.integers(0, 2**64 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -1,4 +1,4 @@
-"""Each construct of the language, in each way of running and in the compiled harness."""
+"""Each construct of the language, in each execution mode."""
 
 from __future__ import annotations
 

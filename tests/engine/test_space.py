@@ -11,11 +11,12 @@ from nomos.accepted import Mode
 from nomos.domain import Integer
 from nomos.engine import space as spaces
 from nomos.engine.cases import ListedCases
-from nomos.engine.choices import EndlessRange, Odometer
+from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import Case, Interpreter, Verdict
+from nomos.engine.interpreter import Interpreter, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.space import list_cases
+from tests.engine.odometer import Odometer
 
 MUCH = 10**9
 
@@ -90,21 +91,6 @@ def test_every_case_is_tried_once_with_its_own_verdict(
                 assert tuple(choices) not in found
                 found[tuple(choices)] = Verdict(verdict)
         assert found == expected
-
-
-def test_a_case_that_is_a_function_is_listed_by_running_it(
-    make: Callable[..., Any],
-) -> None:
-    def draws(case: Case) -> None:
-        case.draws.integer(0, len(case.input()))
-        case.accept()
-
-    plain = make(spec(""), Few())
-    assert [len(cases) for cases in Engine(plain).list_cases()] == [5]
-    compiled = [
-        cases.tolist() for cases in Engine(plain, "sequential", draws).list_cases()
-    ]
-    assert compiled == [[[n, 0], [n, 1]] for n in range(5)]
 
 
 def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) -> None:

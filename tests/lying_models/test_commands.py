@@ -42,7 +42,6 @@ COMMANDS: dict[str, tuple[list[str], set[int]]] = {
     ),
     "check": (["check", "specs"], {0, 1, 2, 3}),
     "fmt": (["fmt", "--check", "specs"], {0}),
-    "compile": (["compile", "specs/steps.nom", "-o", "harness.py"], {0, 3}),
 }
 
 

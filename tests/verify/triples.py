@@ -22,11 +22,11 @@ from nomos.domain import (
     batched,
 )
 from nomos.domain.domain import offer_of
-from nomos.engine.choices import Odometer
 from nomos.engine.interpreter import Interpreter, Verdict
 from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.lang.checking.check import check_spec
+from tests.engine.odometer import Odometer
 
 Array = np.ndarray[Any, Any]
 MOST_RECORDS = 240

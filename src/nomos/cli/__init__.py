@@ -46,7 +46,6 @@ _GROUPS = {
         "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
     },
     "Tools": {
-        "specs.compile": "Write a spec as a standalone Python program.",
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",
         "lsp": "Serve an editor by the language server protocol.",
         "doctor": "Print what is installed and what is missing.",

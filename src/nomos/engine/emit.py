@@ -1,7 +1,6 @@
 """From the core to Python: the statements of one case, as `ast`.
 
-They are the body of the function that runs a case alone, and of the loop of the
-standalone harness. Every node keeps its line in the spec, so tracebacks point there.
+They are the body of the function that runs one case. Every node keeps its line in the spec, so tracebacks point there.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ _FOLDS = {
     "max": "greatest",
 }
 _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
-TEST_GENERATOR, PRECONDITION = "# test generator", "# precondition"
-CODE, ORACLE = "# code", "# oracle"
 
 
 class Emitter:
@@ -77,17 +74,12 @@ class Emitter:
     def body(self) -> list[ast.stmt]:
         """Return the statements that run and judge one case."""
         spec = self.spec
-        body = [_marker(TEST_GENERATOR)]
-        body += self._inputs()
+        body = self._inputs()
         body += [self.let(let) for let in spec.variables]
-        if spec.requires:
-            body.append(_marker(PRECONDITION))
         body += [self._unless(item, "discard") for item in spec.requires]
         body.append(ast.Expr(self._ours("accept")))
-        body.append(_marker(CODE))
         body += copy.deepcopy(list(spec.code.statements))
         body.append(self._end_of_block())
-        body.append(_marker(ORACLE))
         body += [self.let(let) for let in spec.later_variables]
         body += [self._unless(e, "violate", n) for n, e in enumerate(spec.ensures)]
         return [ast.fix_missing_locations(statement) for statement in body]
@@ -370,11 +362,6 @@ def names_mentioned(spec: core.Spec) -> set[str]:
 
 def _assign(name: str, value: ast.expr) -> ast.Assign:
     return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _marker(comment: str) -> ast.stmt:
-    """Return a statement that stands for a comment; see `with_comments`."""
-    return ast.Expr(ast.Constant(comment))
 
 
 def _parameters(names: Sequence[str]) -> ast.arguments:

@@ -20,7 +20,7 @@ from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.hub import no_collection
 from nomos.engine.coroutines.lanes import Lanes
-from nomos.engine.interpreter import Case, Interpreter, Outcome, Verdict
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
     Limits,
@@ -35,7 +35,7 @@ from nomos.engine.judged import (
 )
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
-from nomos.engine.space import input_count, list_by_running, list_cases
+from nomos.engine.space import input_count, list_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 from nomos.engine.vectorized.distinct import Remembered, keys_of
@@ -53,12 +53,7 @@ _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 class Engine:
     """A program and the execution mode of its cases."""
 
-    def __init__(
-        self,
-        program: Program,
-        mode: Mode | None = None,
-        case: Callable[[Case], None] | None = None,  # how one case is run, if compiled
-    ) -> None:
+    def __init__(self, program: Program, mode: Mode | None = None) -> None:
         self.program = program
         straight = program.spec.code.straight is not None
         if mode == "vectorized" and not straight:
@@ -66,8 +61,7 @@ class Engine:
                 "`mode` vectorized takes a block of straight-line code: use coroutines"
             )
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
-        self.is_compiled = case is not None
-        self.interpreter = Interpreter(program, case)
+        self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
@@ -101,10 +95,7 @@ class Engine:
 
     def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
         """Yield the choices of all cases of some ways to draw the inputs, in order."""
-        program, run_case = self.program, self.interpreter.draw
-        if self.is_compiled:
-            return list_by_running(program, run_case, begin, count)
-        return list_cases(program, begin, count)
+        return list_cases(self.program, begin, count)
 
     def space_within(self, limit: int) -> int | None:
         """Return how many cases there are, None where there are more than `limit`."""

@@ -23,7 +23,7 @@ from nomos.diagnostics.source import Source
 from nomos.domain.functions import listen
 from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
-from nomos.engine.choices import CaseDraws, EndlessRange, NoSuchNumber
+from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
@@ -69,7 +69,7 @@ class Outcome:
 class Case(Running):
     """The `case` that the emitted statements talk to."""
 
-    accepted = ends_at_block = False
+    accepted = False
     values: Mapping[str, Any] = {}  # where an `ensures` does not hold
     made: Mapping[str, Any] = {}  # the outputs
 
@@ -80,8 +80,6 @@ class Case(Running):
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
-        if self.ends_at_block:
-            raise _Accepted
         self.accepted = True
         listen(self)  # k counts the calls of the block
 
@@ -179,7 +177,7 @@ def reason(discard: Discard, source: Source) -> str:
         return str(discard)
     frames = traceback.extract_tb(discard.__traceback__)
     own = [frame for frame in frames if frame.filename == source.name]
-    if not own or not source.text:  # a compiled harness has lines of its own
+    if not own:
         return str(discard)
     at = own[-1]
     first, last = at.lineno or 1, at.end_lineno or 1
@@ -220,16 +218,14 @@ def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
 
 
 class Interpreter:
-    """A spec compiled to a function that runs one case, or given as such a function."""
+    """A spec compiled to a function that runs one case."""
 
-    def __init__(
-        self, program: Program, function: Callable[[Case], None] | None = None
-    ) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
         self._running: list[Case] = []  # the case that runs; copies share it
         names = program.namespace(self._current)
         emitter = Emitter(program.spec, names, notes=True)
-        body = emitter.body() if function is None else []
+        body = emitter.body()
         self._sides = {
             ensures.text: tuple(
                 compile(ast.Expression(emitter.expression(side)), "<margin>", "eval")
@@ -240,10 +236,9 @@ class Interpreter:
         names |= {alias: names[name] for name, alias in emitter.aliases.items()}
         names[emitter.case] = Case  # what sides of a comparison are calculated with
         self._names = names
-        if function is None:
-            source = program.spec.source.name
-            function = function_of([emitter.case], body, source, names)
-        self._function: Callable[[Case], None] = function
+        self._function: Callable[[Case], None] = function_of(
+            [emitter.case], body, program.spec.source.name, names
+        )
 
     def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
@@ -270,14 +265,6 @@ class Interpreter:
             raise error
         return case.outcome(error, self._margin)
 
-    def draw(self, draws: CaseDraws) -> None:
-        """Run a case up to its block, for its draws; what it raises is told by `run`."""
-        case = Case(self.program, draws)
-        case.ends_at_block = True
-        error = self._run(case)
-        if isinstance(error, EndlessRange):
-            raise error
-
     def _run(self, case: Case) -> BaseException | None:
         """Run a case; return the error that ended it."""
         self._running[:] = [case]
@@ -289,7 +276,3 @@ class Interpreter:
         finally:
             listen(None)
         return None
-
-
-class _Accepted(Exception):
-    """A case that came to its block while cases are only listed."""

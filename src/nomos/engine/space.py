@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from itertools import chain, groupby
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.engine.answers import Answers
 from nomos.engine.cases import LONGEST_RANGE, ListedCases
-from nomos.engine.choices import CaseDraws, EndlessRange, Odometer
+from nomos.engine.choices import EndlessRange
 from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
@@ -107,24 +106,3 @@ def count_from(low: Array, lengths: Array) -> Array:
     """Return all whole numbers from each of `low` on, so many as `lengths` says."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.asarray(np.arange(int(lengths.sum())) - starts + np.repeat(low, lengths))
-
-
-def list_by_running(
-    program: Program, draw: Callable[[CaseDraws], None], begin: int, count: int | None
-) -> Iterator[Array]:
-    """Yield the choices of every case where only a function can run one.
-
-    `draw` runs a case up to its block with the draws that it is given.
-    """
-    for first in chain.from_iterable(_ways(program, begin, count)):
-        odometer, more = Odometer(first.tolist()), True
-        found: list[list[int]] = []
-        while more:
-            draw(odometer)
-            found.append(odometer.choices)
-            more = odometer.turn()
-        # Cases that make fewer draws come apart from the others, as they must.
-        for _, group in groupby(found, key=len):
-            cases = list(group)
-            for start in range(0, len(cases), _CHUNK):
-                yield np.array(cases[start : start + _CHUNK], dtype=np.int64)

@@ -305,11 +305,11 @@ class Worker:
             outcomes.append(outcome)
         return outcomes
 
-    def explain(self, job: Job, request: Request) -> Explained | None:
-        """Group the bugs of a campaign; a compiled program tells nothing of its cases."""
+    def explain(self, job: Job, request: Request) -> Explained:
+        """Group the bugs of a campaign."""
         prepared = self.prepare_job(job)
         watch.mark(WHOLE_CHUNK)
-        return None if prepared.engine.is_compiled else explain(prepared, request)
+        return explain(prepared, request)
 
     def sample_cases(self, job: Job, result: Result) -> FlakinessSample:
         """Run some cases of a campaign that has ended, as it ran them."""

@@ -153,7 +153,7 @@ def _values_of(
 
 def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
     """Return the choices of all cases there are, None where they are many."""
-    if result.search != "exhaustive" or engine.is_compiled:
+    if result.search != "exhaustive":
         return None
     found: list[list[int]] = []
     try:
