@@ -7,7 +7,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,6 +60,8 @@ def _find_extra(package: str) -> str:
     wanted = re.compile(
         rf"{re.escape(package)}(-cpu|-skinny)?\b(?!-).*extra == ['\"]([\w-]+)['\"]"
     )
+    from importlib import metadata
+
     try:
         requirements = metadata.requires("nomos-ml") or []
     except metadata.PackageNotFoundError:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from nomos.errors import ModelError, NotProvable
@@ -24,6 +23,8 @@ from nomos.structures.parameters import Parameters
 from nomos.structures.sklearn import last_step
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from nomos.models.recognise import ModelFile
 
 GROUP = "nomos.model_kinds"
@@ -98,6 +99,8 @@ class ModelKind:
 @cache
 def all_kinds() -> tuple[ModelKind, ...]:
     """Return all kinds: those that packages register, then those of the table."""
+    from importlib.metadata import entry_points
+
     found = [_load_registered(point) for point in entry_points(group=GROUP)]
     for row in _BUILT_IN:
         module, _, name = row.partition(":")

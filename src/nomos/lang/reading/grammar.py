@@ -6,13 +6,13 @@ import ast
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
+from nomos.lang.reading.tables import load_parser
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
 LONGEST_SHOWN = 24  # characters of a number that a message repeats
@@ -36,14 +36,7 @@ def parse_text(text: str, rule: str, span: Span | None = None) -> Any:
 
 @cache
 def _load_parser() -> Lark:
-    return Lark(
-        resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"),
-        parser="lalr",
-        start=["spec", "library", "statement"],
-        transformer=_Build(),
-        keep_all_tokens=True,  # the nodes' spans reach from first to last token
-        maybe_placeholders=False,
-    )
+    return load_parser(_Build())
 
 
 def token_span(token: Token) -> Span:
