@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.dates import Dated
+from nomos.domain.reading.dates import infer_date, make_dates, read_dates
 from nomos.domain.records import cast_values
 from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
@@ -56,14 +58,17 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
     missing = [column for column in schema.columns if column not in names]
     if missing:
         raise DomainError(f"the frame has no column `{missing[0]}`")
-    columns = {
-        name: np.asarray(frame[n]) for name, n in zip(names, frame.columns, strict=True)
-    }
+    columns = {}
+    for name, n in zip(names, frame.columns, strict=True):
+        days = None
+        if name in schema.places and isinstance(schema.place(name)[0], Dated):
+            days = read_dates(frame[n])
+        columns[name] = np.asarray(frame[n]) if days is None else days
     for name in schema.columns:
         if columns[name].dtype.kind not in "iufb":
             raise DomainError(
                 f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
-                "give a category as the position of its level"
+                "give a category as the position of its level, a date to a `Date`"
             )
     kind = np.result_type(*(columns[name].dtype for name in schema.columns))
     return np.column_stack([_cast_column(columns[n], kind, n) for n in schema.columns])
@@ -91,19 +96,14 @@ def _frame(data: Any) -> Table:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
-    columns = [_values(data[name]) for name in data.columns]
-    features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
-    # A level is held as its position: levels are all the texts there are, in order.
+    read = [
+        _read_column(n, data[name]) for n, name in zip(names, data.columns, strict=True)
+    ]
     held = [
-        np.unique(c, return_inverse=True)[1] if c.dtype == object else c
-        for c in columns
+        _cast_column(c, np.float64, n) for n, (_, c, _) in zip(names, read, strict=True)
     ]
-    held = [_cast_column(c, np.float64, n) for n, c in zip(names, held, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
-    ways = [
-        _way_back(feature, column.dtype, data[name])
-        for feature, column, name in zip(features, columns, data.columns, strict=True)
-    ]
+    ways = [way for _, _, way in read]
 
     def original(rows: Array) -> Any:
         made = {
@@ -112,7 +112,25 @@ def _frame(data: Any) -> Table:
         }
         return _as_before(type(data)(made), data)
 
-    return Table(rows, Schema(*features), original)
+    return Table(rows, Schema(*(feature for feature, _, _ in read)), original)
+
+
+def _read_column(
+    name: str, column: Any
+) -> tuple[Feature, Array, Callable[[Array], Any]]:
+    """Return a column's feature, what rows hold for it, and the way back."""
+    values, days = np.asarray(column), None
+    if values.dtype.kind not in "iufb":
+        days = read_dates(column)
+        if days is not None:
+            return infer_date(name, days), days, make_dates(column, days)
+        values = _texts(values)
+    feature = infer_feature(name, values)
+    way = _way_back(feature, values.dtype, column)
+    if values.dtype == object:
+        # A level is held as its position: levels are all the texts there are, in order.
+        values = np.unique(values, return_inverse=True)[1]
+    return feature, values, way
 
 
 def _as_before(frame: Any, data: Any) -> Any:
@@ -157,16 +175,8 @@ def _kind_of(value: Any) -> type | None:
     return None if missing else type(value)
 
 
-def _values(column: Any) -> Array:
-    """Return a column as an array; what is no number becomes text."""
-    values = np.asarray(column)
-    if values.dtype.kind in "iufb":
-        return values
-    if values.dtype.kind in "mM":
-        raise DomainError(
-            f"the column `{getattr(column, 'name', '?')}` holds dates: turn it into"
-            " numbers first (days since some day, or a year)"
-        )
+def _texts(values: Array) -> Array:
+    """Return what is no number as text."""
     return np.array([_text(value) for value in values], dtype=object)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from typing import Literal
 
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking.dates import read_date, read_dates, type_with_dates
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading import syntax
 from nomos.lang.types import (
@@ -22,13 +24,16 @@ from nomos.lang.types import (
 
 TRUTH = frozenset({Type.BOOL})
 INTEGER = frozenset({Type.INT})
-ORDERED = NUMBERS | {Type.STRING, Type.BOOL}
+ORDERED = NUMBERS | {Type.STRING, Type.BOOL, Type.DATE}
+DATES = frozenset({Type.DATE})
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 _MOST_LISTED = 12  # names that a note repeats
 # What the arguments of a built-in function may be.
 _TAKES = {
-    "randInt": (INTEGER, "integers"),
-    "randReal": (NUMBERS, "numbers"),
+    "randInt": (INTEGER | DATES, "integers"),
+    "randReal": (NUMBERS | DATES, "numbers"),
+    "date": (DATES, 'a date in quotes, such as `"2024-01-31"`,'),
+    "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
     "len": (
         frozenset({Type.STRING, Type.RECORD, Type.LIST}),
@@ -62,6 +67,8 @@ def check_types(
             help = "round it, or declare the feature as `Real`"
         if what == "this feature" and (words, expr.type) == ("a string", Type.BOOL):
             help = 'write its level as a string, as in `"True"`'
+        if wanted == DATES or expr.type is Type.DATE:
+            help = 'a date is written `"2024-01-31"`, a step `x1.date + days(30)`'
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
         if what == "this feature" and is_null:
@@ -76,6 +83,23 @@ def wrong_type(
 ) -> None:
     """Report a value of a type that its place cannot take."""
     scope.report(Code.WRONG_TYPE, at, what=what, wanted=wanted, got=got, help=help)
+
+
+def check_arithmetic(
+    scope: Scope, sign: str, left: core.Expr, right: core.Expr
+) -> Type:
+    """Return the type of what an operator gives, reporting what it cannot take."""
+    dated = type_with_dates(sign, left.type, right.type)
+    if dated is not None:
+        return dated
+    given = (left, right)
+    sides = [s for s in given if s.type is not Type.RECORD or not is_indexed(scope, s)]
+    check_types(scope, f"`{sign}`", NUMBERS, "numbers", *sides)
+    types = {left.type, right.type}
+    type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
+    if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
+        return Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+    return type_
 
 
 def is_indexed(scope: Scope, value: core.Expr) -> bool:
@@ -173,7 +197,9 @@ def _built_in(
     if name == "label":
         return resolve_label(scope, arguments[0], span)
     what, type_ = f"`{name}`", BUILT_IN[name].returns
-    first, *others = arguments
+    if name in ("min", "max", "randInt", "randReal"):
+        arguments = read_dates(*arguments)
+    first, *others = arguments if name != "date" else (read_date(arguments[0]),)
     wanted, words = _TAKES.get(name, (frozenset(Type), "a value"))
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
@@ -186,9 +212,13 @@ def _built_in(
         case "randInt" | "randReal":
             check_ends(scope, first, others[0], span)
             kind = core.RandInt if name == "randInt" else core.RandReal
+            if first.type is others[0].type is Type.DATE:
+                type_ = Type.DATE
             return kind(first, others[0], span=span, type=type_)
         case "len" if isinstance(first, core.Variable) and first.name in scope.sizes:
             return core.Constant(scope.sizes[first.name], span=span, type=type_)
+        case "date" | "days":
+            return replace(first, span=span)
         case "min" | "max" if others:
             type_ = common_type(arguments)
         case "abs":
@@ -284,6 +314,8 @@ def set_feature(
     accepted = {Type.INT: {Type.INT, Type.BOOL}, Type.REAL: set(NUMBERS)}
     if feature is not None:
         wanted = feature.type
+        if wanted is Type.DATE:
+            value = read_date(value)
         types = frozenset(accepted.get(wanted, {wanted}))
         is_null = isinstance(value, core.Constant) and value.value is None
         if not (is_null and feature.takes_missing):

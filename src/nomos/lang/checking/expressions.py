@@ -13,6 +13,7 @@ from nomos.lang.checking.calls import (
     ORDERED,
     TRUTH,
     balance_chain,
+    check_arithmetic,
     check_body,
     check_ends,
     check_level,
@@ -26,6 +27,7 @@ from nomos.lang.checking.calls import (
     wrong_count,
     wrong_type,
 )
+from nomos.lang.checking.dates import read_dates
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
@@ -139,17 +141,9 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
         right = elaborate_expr(scope, node.right)
-        sides = [
-            s
-            for s in (result, right)
-            if s.type is not Type.RECORD or not is_indexed(scope, s)
-        ]
-        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", *sides)
+        result, right = read_dates(result, right)
         sign = cast('Literal["+", "-", "*", "/", "%", "**"]', node.operator)
-        types = {result.type, right.type}
-        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
-        if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
-            type_ = Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+        type_ = check_arithmetic(scope, sign, result, right)
         span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
@@ -169,6 +163,7 @@ def _elaborate_comparison(
     scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
 ) -> core.Expr:
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
+    left, right = read_dates(left, right)
     made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     if operator not in ("==", "!="):
         words = "numbers or strings"
@@ -181,6 +176,8 @@ def _elaborate_comparison(
         help = None
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
+        if Type.DATE.name in kinds:
+            help = 'a date is written `"2024-01-31"`'
         wrong_type(scope, right.span, what, wanted, got, help)
     if operator in ("==", "!="):
         check_level(scope, levels_of(scope, left), right)
