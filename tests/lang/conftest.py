@@ -80,5 +80,7 @@ def offer() -> Offer:
         FeatureType("priors_count", Type.INT),
         FeatureType("sex", Type.STRING, ("Female", "Male")),
         FeatureType("amount", Type.REAL),
+        FeatureType("left", Type.DATE, None, takes_missing=True),
+        FeatureType("back", Type.DATE),
     )
     return Offer({function.name: function for function in functions}, features)

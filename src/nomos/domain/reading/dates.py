@@ -102,11 +102,14 @@ def make_dates(column: Any, days: Array) -> Callable[[Array], Any]:
     before = dict(zip(days.tolist(), cells, strict=True))
     make = date_maker(first)
 
-    def restore(held: Array) -> list[Any]:
-        return [
+    def restore(held: Array) -> Any:
+        made = [
             gap if one != one else before[one] if one in before else make(one)
             for one in held.astype(np.float64).tolist()
         ]
+        is_pandas = hasattr(column, "iloc") and not isinstance(first, str)
+        # It would make another kind of date of a list.
+        return type(column)(made, dtype=object) if is_pandas else made
 
     return restore
 
