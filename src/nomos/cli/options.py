@@ -82,7 +82,7 @@ _TAKEN: dict[str, Any] = {
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
     **dict.fromkeys(("control", "baseline"), PRESENT_FILE),
     **dict.fromkeys(("path", "out", "output"), FILE),
-    **dict.fromkeys(("store", "export"), FOLDER),
+    "store": FOLDER,
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
