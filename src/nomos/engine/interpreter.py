@@ -27,7 +27,7 @@ from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
-from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
 from nomos.lang import core
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
@@ -42,6 +42,7 @@ class Verdict(IntEnum):
     VIOLATED = 1
     DISCARDED = 2
     CRASHED = 3
+    UNREADABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Outcome:
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
     the inputs, vars and outputs of a violated case; `accepted` says that the case got
-    past `requires`; `traceback` is that of a crash.
+    past `requires`; `traceback` is that of a crash, or the answer that cannot be read.
     """
 
     verdict: Verdict
@@ -131,12 +132,14 @@ class Case(Running):
         """Return the verdict, given how the case ended and what tells a missed margin."""
         listen(None)
         choices = tuple(self.draws.choices)
-        # A discard after an `ensures` has failed comes too late; a crash does not.
-        if self.failures and (error is None or isinstance(error, Discard)):
+        # After an `ensures` has failed, a crash alone does not come too late.
+        if self.failures and (error is None or isinstance(error, Discard | Unreadable)):
             return self._make_violation(choices, margin)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
+        elif isinstance(error, Unreadable):
+            verdict, why, shown = Verdict.UNREADABLE, error.why, error.answer
         elif error is not None:
             why = describe_error(error)
             shown = format_traceback(error, self.program.spec.source.name)
