@@ -238,8 +238,9 @@ def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> 
     """Compare a case that was run in isolation; one that passed before must pass."""
     result = comparison.sample.result
     clean = result.verdict == "holds" or result.search == "random"
-    if outcome.verdict is Verdict.CRASHED:
-        comparison.flaky[place] = f"a case crashed in isolation: {outcome.why}"
+    if outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
+        what = "crashed" if outcome.verdict is Verdict.CRASHED else "is unreadable"
+        comparison.flaky[place] = f"a case {what} in isolation: {outcome.why}"
     elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
         comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
     else:
