@@ -110,6 +110,7 @@ class Case(Running):
     equal = staticmethod(operators.equal)
     differ = staticmethod(operators.differ)
     contains = staticmethod(operators.contains)
+    compare_names = staticmethod(operators.compare_names)
     truth = bool
     range = range
     indices = staticmethod(operators.list_indices)
@@ -202,6 +203,13 @@ def format_traceback(error: BaseException, spec: str) -> str:
     return "".join(lines)
 
 
+def levels_compared(test: core.Expr) -> tuple[str, ...]:
+    """Return the order of the names that an `ensures` compares, if it does."""
+    while isinstance(test, core.Logic) and test.operator == "==>":
+        test = test.right
+    return test.levels if isinstance(test, core.Compare) else ()
+
+
 def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     """Return the side of a comparison that must be the smaller one, and the other.
 
@@ -230,9 +238,14 @@ class Interpreter:
         emitter = Emitter(program.spec, names, notes=True)
         body = emitter.body()
         self._sides = {
-            ensures.text: tuple(
-                compile(ast.Expression(emitter.expression(side)), "<margin>", "eval")
-                for side in sides(ensures.test) or ()
+            ensures.text: (
+                levels_compared(ensures.test),
+                tuple(
+                    compile(
+                        ast.Expression(emitter.expression(side)), "<margin>", "eval"
+                    )
+                    for side in sides(ensures.test) or ()
+                ),
             )
             for ensures in program.spec.ensures
         }
@@ -245,7 +258,10 @@ class Interpreter:
 
     def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
-        values = [eval(side, self._names, named) for side in self._sides[failed]]
+        levels, compiled = self._sides[failed]
+        values = [eval(side, self._names, named) for side in compiled]
+        if levels and all(isinstance(value, str) for value in values):
+            values = [operators.rank_names(levels, value) for value in values]
         if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
         margin = float(values[0]) - float(values[1])
