@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from nomos.lang import core
+from nomos.lang.checking.scope import Scope
+from nomos.lang.checking.types import check_types, is_indexed
 from nomos.lang.dates import to_days
 from nomos.lang.types import NUMBERS, Type
 
@@ -23,6 +25,23 @@ def read_date(value: core.Expr) -> core.Expr:
             return value
         return core.Constant(days, span=value.span, type=Type.DATE)
     return value
+
+
+def check_arithmetic(
+    scope: Scope, sign: str, left: core.Expr, right: core.Expr
+) -> Type:
+    """Return the type of what an operator gives, reporting what it cannot take."""
+    dated = type_with_dates(sign, left.type, right.type)
+    if dated is not None:
+        return dated
+    given = (left, right)
+    sides = [s for s in given if s.type is not Type.RECORD or not is_indexed(scope, s)]
+    check_types(scope, f"`{sign}`", NUMBERS, "numbers", *sides)
+    types = {left.type, right.type}
+    type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
+    if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
+        return Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+    return type_
 
 
 def type_with_dates(operator: str, left: Type, right: Type) -> Type | None:
