@@ -257,9 +257,15 @@ class TestTables:
     @pytest.mark.parametrize(
         ("column", "words"),
         [
-            (pd.array([2**53 + 1, None], dtype="Int64"), "does not fit rows of float64"),
+            (
+                pd.array([2**53 + 1, None], dtype="Int64"),
+                "does not fit rows of float64",
+            ),
             (pl.Series([2**53 + 1, None]), "does not fit rows of float64"),
-            (pl.Series([1.5, None, float("nan")]), "holds NaN and nulls: make them one"),
+            (
+                pl.Series([1.5, None, float("nan")]),
+                "holds NaN and nulls: make them one",
+            ),
         ],
         ids=str,
     )

@@ -203,7 +203,9 @@ def test_a_whole_feature_refuses_reals_that_its_rows_round() -> None:
         lambda name: set_feature(rows[0], name, 2049.0, schema),
         lambda name: set_feature_many(rows, name, np.array([2049.0, 1.0]), schema),
     ):
-        with pytest.raises(OverflowError, match=r"2049\.0 does not fit rows of float16"):
+        with pytest.raises(
+            OverflowError, match=r"2049\.0 does not fit rows of float16"
+        ):
             change("n")
         change("r")
 

@@ -24,7 +24,9 @@ class Spending:
 
     def __init__(self, root: Path, options: Options, store: Store | None) -> None:
         if store is None:
-            beside = Path(gettempdir()) / f"nomos-{uuid4().hex}"  # made where it is used
+            beside = (
+                Path(gettempdir()) / f"nomos-{uuid4().hex}"
+            )  # made where it is used
             weakref.finalize(self, rmtree, beside, ignore_errors=True)
         else:
             beside = store.path.parent

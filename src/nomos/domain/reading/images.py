@@ -81,7 +81,10 @@ def _load_file(path: Path) -> Array:
             problem = "" if image.mode in _MODES else f"pixels of mode {image.mode}"
             if getattr(image, "n_frames", 1) > 1 and image.format != "MPO":
                 problem = "several images in it"
-            elif "transparency" in image.info or getattr(image.palette, "mode", "") == "RGBA":
+            elif (
+                "transparency" in image.info
+                or getattr(image.palette, "mode", "") == "RGBA"
+            ):
                 problem = "colours that are transparent"
             if problem:
                 raise DomainError(

@@ -151,7 +151,9 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
         if known.all() or (kind.kind == "f" and not nulls):
             return column.astype(kind)
         if not (feature.takes_missing or isinstance(feature, Real)):
-            raise OverflowError(f"`{feature.name}`: NaN does not fit a column of {kind}")
+            raise OverflowError(
+                f"`{feature.name}`: NaN does not fit a column of {kind}"
+            )
         numbers = iter(held.tolist())
         return [next(numbers) if one else None for one in known.tolist()]
 
@@ -191,7 +193,9 @@ def _values(column: Any) -> tuple[Array, np.dtype[Any]]:
     if kind.kind == "f" and np.isnan(values).any():
         raise DomainError(f"the column `{name}` holds NaN and nulls: make them one")
     held = np.full(len(column), np.nan, kind if kind.kind == "f" else np.float64)
-    there = np.asarray(column.notna() if hasattr(column, "notna") else ~column.is_null())
+    there = np.asarray(
+        column.notna() if hasattr(column, "notna") else ~column.is_null()
+    )
     held[there] = _cast_column(values.astype(kind), held.dtype, name)
     return held, kind
 
