@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 
 from nomos.accepted import CacheMode
 from nomos.device import Array, during
-from nomos.errors import Discard, Stop
+from nomos.errors import Discard, Stop, Unreadable
 
 Phase = Literal[
     "set-up",
@@ -62,9 +62,9 @@ _LEAST_S = 2.0  # for these together, of a campaign whose time is over
 def describe_error(error: BaseException) -> str:
     """Return the kind of an error and what it says, which a user's class may fail in.
 
-    A discard is no failure of a model: "".
+    A discard is no failure of a model, nor is an answer that cannot be read: "".
     """
-    if isinstance(error, Discard):
+    if isinstance(error, Discard | Unreadable):
         return ""
     try:
         said = str(error)

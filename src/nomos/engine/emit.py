@@ -274,6 +274,10 @@ class Emitter:
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
+        if expr.levels:
+            names: list[ast.expr] = [ast.Constant(level) for level in expr.levels]
+            told = ast.Constant(expr.operator), ast.Tuple(names, ast.Load())
+            return self._ours("compare_names", *told, left, right)
         if expr.operator == "!=":
             return self._ours("differ", left, right)
         if expr.operator == "==" and not compares_plainly(expr):

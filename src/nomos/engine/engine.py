@@ -388,7 +388,7 @@ class Engine:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
-            else:
+            elif resolved[row].verdict is not Verdict.UNREADABLE:
                 current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 

@@ -102,12 +102,13 @@ def no_violations() -> Violations:
 
 @dataclass(frozen=True, slots=True)
 class CrashedCase:
-    """A case of a chunk that ended in an error."""
+    """A case of a chunk that ended in an error, or in an answer that cannot be read."""
 
     row: int
     choices: tuple[int, ...]
     error: str
     traceback: str
+    is_unreadable: bool = False
 
 
 @dataclass(slots=True)
@@ -179,9 +180,9 @@ class Limits:
 
 
 def is_test(outcome: Outcome) -> bool:
-    """Tell whether a case spends budget: it got past `requires`, or crashed on the way."""
-    crashed = outcome.verdict is Verdict.CRASHED
-    return crashed or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
+    """Tell whether a case spends budget: it got past `requires`, or crashed or was unreadable on the way."""
+    ended = outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE)
+    return ended or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
 
 
 def no_verdicts(count: int) -> Judged:
@@ -252,9 +253,10 @@ def add_resolved(
             judged.reached |= outcome.reached
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
-        elif outcome.verdict is Verdict.CRASHED:
-            crash = CrashedCase(row, outcome.choices, outcome.why, outcome.traceback)
-            crashes.append(crash)
+        elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
+            ended = (row, outcome.choices, outcome.why, outcome.traceback)
+            unreadable = outcome.verdict is Verdict.UNREADABLE
+            crashes.append(CrashedCase(*ended, unreadable))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)

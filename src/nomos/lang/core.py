@@ -113,11 +113,15 @@ class Arithmetic(Node):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Node):
-    """A comparison; records are compared by value, and NaN compares with nothing."""
+    """A comparison; records are compared by value, and NaN compares with nothing.
+
+    Names are compared by the order of `levels`, where that is known.
+    """
 
     operator: Literal["==", "!=", "<", "<=", ">", ">="]
     left: Expr
     right: Expr
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ reads like one that has just been found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
@@ -174,7 +174,11 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     first = results[0]
     counts = [result.counts for result in results]
     judged = sum(c.judged for c in counts)
-    tests, discarded = sum(c.tests for c in counts), sum(c.discarded for c in counts)
+    tests = sum(c.tests for c in counts)
+    beside = {
+        name: sum(getattr(c, name) for c in counts)
+        for name in ("unreadable", "discarded")
+    }
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
@@ -190,7 +194,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         bugs=sum(bugs) / len(bugs),
         unique_bugs=_over_seeds(bugs),
         new_bugs=f"{new:,} new" if new < sum(bugs) else "",
-        cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
+        cases=f"{tests:,}" + "".join(_beside_words(beside)),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks_on(results)),
@@ -250,9 +254,18 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
-def _name_case(crash: Crash) -> str:
-    """Name the case of a crash; a call of the model may raise in none of them alone."""
-    return f"case {crash.case}" if crash.case >= 0 else "a call"
+def _beside_words(beside: Mapping[str, int]) -> Iterable[str]:
+    """Say how many of the cases are no evidence, and why."""
+    if unreadable := beside["unreadable"]:
+        yield f", of them {unreadable:,} unreadable"
+    if discarded := beside["discarded"]:
+        yield f" and {discarded:,} discarded"
+
+
+def _describe_end(crash: Crash) -> str:
+    """Say which case ended how; a call of the model may raise in none of them alone."""
+    case = f"case {crash.case}" if crash.case >= 0 else "a call"
+    return f"{case} {'is unreadable' if crash.is_unreadable else 'crashed'}"
 
 
 def _remarks_of_result(result: Result) -> Iterable[Remark]:
@@ -264,7 +277,7 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"{_name_case(crash)} crashed{more}: {crash.error}",
+            f"{_describe_end(crash)}{more}: {crash.error}",
             crash.traceback.rstrip(),
         )
     if confirmation := confirmation_text(counts):

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 def find_contradictions(result: Result) -> list[str]:
     """Say what of a result cannot be true together with the rest of it."""
     counts, found = result.counts, []
-    ends = (counts.passed, counts.violations, counts.crashed, counts.flaky)
+    ends = (
+        counts.passed,
+        counts.violations,
+        counts.crashed,
+        counts.unreadable,
+        counts.flaky,
+    )
     bugs = counts.confirmed + counts.repeated
     if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
         ways = " + ".join(map(str, ends))
         found.append(
-            f"{counts.tests} cases, and {ways} passed, violated, crashed or flaky"
+            f"{counts.tests} cases, and {ways} passed, violated, crashed, unreadable or flaky"
         )
     if not counts.unique_bugs == bugs <= counts.violations:
         found.append(

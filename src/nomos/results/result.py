@@ -71,6 +71,7 @@ class Counts:
     isolated_reruns: int = 0
     discarded: int = 0
     crashed: int = 0
+    unreadable: int = 0  # an answer in them says nothing that counts
     flaky: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
     # Remembered answers that were different when asked for again
@@ -196,13 +197,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A kind of error that ended cases: the first such case, and how many there are."""
+    """A kind of error that ended cases: the first such case, and how many there are.
+
+    Or a kind of answers that cannot be read: `traceback` is the first of them.
+    """
 
     case: int
     choices: tuple[int, ...]
     error: str
     traceback: str
     seen: int = 1
+    is_unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +294,11 @@ class Result:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every case was tried, and none was seen to change."""
+        """Whether every case was tried and read, and none was seen to change."""
         check = None if self.analysis is None else self.analysis.flakiness
-        is_flaky = (
-            self.counts.flaky or self.counts.nondeterministic or (check and check.flaky)
-        )
-        return self.is_complete and not is_flaky
+        counts = self.counts
+        unsure = counts.flaky or counts.nondeterministic or counts.unreadable
+        return self.is_complete and not (unsure or (check and check.flaky))
 
     @property
     def has_new_bugs(self) -> bool:
@@ -336,7 +340,12 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    shown = {name: getattr(counts, name) for name in (*names, "crashed", "flaky")}
+    ends = (
+        ("crashed", "unreadable", "flaky")
+        if counts.unreadable
+        else ("crashed", "flaky")
+    )
+    shown = {name: getattr(counts, name) for name in (*names, *ends)}
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -346,6 +355,7 @@ _NOT_IN_ALL = {
     "counts",
     "live",
     "rounded",
+    "unreadable",
     "analysis",
     "proof",
     "mode",

@@ -26,12 +26,14 @@ def problem_of(
     hidden: int = 0,
     accepted: float = 0.0,
     asked_again: int = 0,
+    unreadable: float = 0.0,
 ) -> str:
     """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing.
 
     `hidden` are recorded bugs that occur alone although all cases were tried without
     a violation. `accepted` is the share of cases, and of the answers that were
-    `asked_again`, that may move with the batch.
+    `asked_again`, that may move with the batch; `unreadable` that of the cases that
+    may have an answer which cannot be read.
     """
     found = [problem] if problem else []
     if hidden:
@@ -41,6 +43,11 @@ def problem_of(
         )
     if counts.crashed:
         found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
+    if counts.unreadable > unreadable * (counts.judged + counts.unreadable):
+        found.append(
+            f"{counts.unreadable:,} of {_count_words_of(counts.tests, 'case')} are unreadable: an"
+            " answer in them says nothing that counts (--accept-unreadable SHARE)"
+        )
     if counts.nondeterministic > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.nondeterministic} of them"
@@ -114,8 +121,8 @@ def verdict_of(
         return "violated"
     if problem or is_flaky(counts, accepted) or counts.violations:
         return "failed"
-    moved = counts.flaky or counts.nondeterministic
-    return "holds" if is_complete and not moved else "none-found"
+    unsure = counts.flaky or counts.nondeterministic or counts.unreadable
+    return "holds" if is_complete and not unsure else "none-found"
 
 
 def with_proof(result: Result, proof: Proof) -> Result:

@@ -15,7 +15,8 @@ from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.engine.answers import Answers
-from nomos.engine.interpreter import sides
+from nomos.engine.interpreter import levels_compared, sides
+from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
@@ -130,6 +131,9 @@ class Columns:
     def _margins(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""
         values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
+        if levels := levels_compared(test):
+            ranks = [vector.rank_column(levels, value) for value in values]
+            values = values if any(rank is None for rank in ranks) else ranks
         columns = [np.asarray(to_host(value)) for value in values]
         if not columns or any(c.dtype.kind not in "if" or c.ndim > 1 for c in columns):
             return np.nan

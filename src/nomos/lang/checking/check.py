@@ -12,7 +12,6 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.diagnostics.render import render_all
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.calls import levels_of
 from nomos.lang.checking.declarations import (
     Library,
     Shared,
@@ -21,6 +20,7 @@ from nomos.lang.checking.declarations import (
     is_within_limits,
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
+from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax

@@ -304,6 +304,7 @@ class Campaign:
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
+        totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
@@ -323,8 +324,8 @@ class Campaign:
             return []
         if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
-        case = self.next_case + crash.row
-        self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
+        ended = self.next_case + crash.row, crash.choices, kind, crash.traceback
+        self.crashes[kind] = Crash(*ended, is_unreadable=crash.is_unreadable)
         return [Crashed(self.subject, self.seed, self.crashes[kind])]
 
     def counts(self) -> Counts:
@@ -344,7 +345,8 @@ class Campaign:
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden, accepted, self.asked_again)
+        shares = accepted, self.asked_again, self.options.accept_unreadable
+        problem = problem_of(counts, problem, hidden, *shares)
         return Result(
             subject=self.subject,
             seed=self.seed,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from nomos.domain.domain import Domain
 from nomos.domain.meter import CallsSpent
-from nomos.errors import NomosError, NotProvable, StoreError
+from nomos.errors import NotProvable, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import with_proof
@@ -81,19 +80,6 @@ class Proofs:
                     " no proof speaks of them"
                 )
         return self._provers[domain]
-
-    def export(self, live: Reopened, folder: Path) -> tuple[Path, ...]:
-        """Write a property for other verifiers; raises an error that says why not."""
-        from nomos.verify.export import export
-
-        prepared = live.ready_job
-        program, prover = prepared.engine.program, self._prover(prepared.domain)
-        try:
-            return export(
-                prover, program, self.options.within, folder / program.spec.name
-            )
-        except NotProvable as error:
-            raise NomosError(error.picture(program.spec.source)) from None
 
 
 def _name_case(proof: Proof, subject: Subject) -> Proof:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.meaning.operators import rank_names
 from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.lang import core
 from nomos.models.formats.torch import need_torch
@@ -80,10 +81,18 @@ class SoftValues:
                 no = np.zeros(len(self.cases), dtype=bool)
                 return self._apply_operator(expr, "==", no, self.value_of(operand))
             case core.Arithmetic() | core.Compare() | core.Logic():
-                sides = self.value_of(expr.left), self.value_of(expr.right)
+                sides = self._sides_of(expr)
                 return self._apply_operator(expr, expr.operator, *sides)
             case _:
                 raise _cannot_train(expr)
+
+    def _sides_of(
+        self, expr: core.Arithmetic | core.Compare | core.Logic
+    ) -> tuple[Any, Any]:
+        """Return the values of two sides; names with an order as their places in it."""
+        left, right = self.value_of(expr.left), self.value_of(expr.right)
+        levels = expr.levels if isinstance(expr, core.Compare) else ()
+        return _rank_values(levels, left), _rank_values(levels, right)
 
     def _apply_operator(self, expr: core.Expr, sign: str, left: Any, right: Any) -> Any:
         found = apply_jointly(sign, left, right)
@@ -92,6 +101,14 @@ class SoftValues:
         if not isinstance(expr, core.Arithmetic | core.Negate):
             raise _cannot_train(expr)
         return _APPLY[sign](as_numbers(left), as_numbers(right))
+
+
+def _rank_values(levels: tuple[str, ...], value: Any) -> Any:
+    names = value.values if isinstance(value, Choice) else value
+    if not levels or not isinstance(names, np.ndarray) or names.dtype.kind not in "OU":
+        return value
+    ranks = rank_names(levels, names)
+    return replace(value, values=ranks) if isinstance(value, Choice) else ranks
 
 
 def _cannot_train(expr: core.Expr) -> Untrainable:
@@ -181,7 +198,7 @@ class SpecLoss(SoftValues):
             case core.Logic(operator="==>", left=left, right=right):
                 return self._implication_loss(left, right)
             case core.Compare(operator="<=" | ">=" | "=="):
-                sides = self.value_of(expr.left), self.value_of(expr.right)
+                sides = self._sides_of(expr)
                 low, high = sides[::-1] if expr.operator == ">=" else sides
                 if _are_alike(low, high) and expr.operator != "==":
                     return self._order_loss(low, high)
@@ -231,10 +248,8 @@ class SpecLoss(SoftValues):
                 if sign == "&&":
                     return self.torch.minimum(one, other)
                 return self.torch.maximum(one if sign == "||" else -one, other)
-            case core.Compare(operator=sign, left=left, right=right):
-                return self._comparison_margin(
-                    sign, self.value_of(left), self.value_of(right)
-                )
+            case core.Compare(operator=sign):
+                return self._comparison_margin(sign, *self._sides_of(expr))
             case _:
                 return self._truth_margin(self.value_of(expr))
 

@@ -163,7 +163,9 @@ class Retrainer:
         if not known or not find_constraint_parameter(self.estimator):
             return None
         if found.label is None:
-            return found if self._is_ascending() else None
+            rising = self._find_rising(found.levels)
+            turned = Constraint(found.columns, found.direction * (rising or 0))
+            return turned if rising else None
         if classes is None or found.label not in self.classes:
             return None
         is_higher = self.classes[found.label] == classes[1]
@@ -195,13 +197,20 @@ class Retrainer:
             else ""
         )
 
-    def _is_ascending(self) -> bool:
-        """Tell whether higher answers are higher classes."""
+    def _find_rising(self, levels: tuple[str, ...]) -> int | None:
+        """Return 1 where higher answers are higher classes, -1 for lower ones.
+
+        Names are in the order of `levels`; None where there is no telling.
+        """
         try:
-            classes = [self.classes[answer] for answer in sorted(self.classes)]
-            return classes == sorted(classes)
-        except TypeError:
-            return False
+            key = levels.index if levels else None
+            classes = [self.classes[answer] for answer in sorted(self.classes, key=key)]
+            if classes == sorted(classes):
+                return 1
+            is_falling = levels and classes == sorted(classes, reverse=True)
+            return -1 if is_falling else None
+        except (TypeError, ValueError):
+            return None
 
     def _add_failing(
         self, cases: TrainingCases, weight: float, rng: np.random.Generator
