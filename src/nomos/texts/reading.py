@@ -100,8 +100,7 @@ def read_label(answer: str, labels: Sequence[str]) -> str:
         left = pattern.sub(lambda match: " " * len(match[0]), left)
     if len(found) == 1:
         return found.pop()
-    which = "more than one" if found else "none"
-    raise _unreadable(f"it names {which} of {', '.join(labels)}", answer)
+    raise _unreadable(f"it names {'several labels' if found else 'no label'}", answer)
 
 
 @_for_lists
