@@ -154,11 +154,9 @@ def _split_block(block: bytes, separator: str, count: int) -> list[Piece] | None
     block += b"\n" * (not block.endswith(b"\n"))
     padded = np.frombuffer(block + bytes(WIDEST + 8), np.uint8)
     letters = padded[: len(block)]
-    is_mark = (letters == ord(separator)) | (letters == _NEWLINE)
-    for mark in (_QUOTE, _RETURN):
-        if mark in block:
-            is_mark |= letters == mark
-    marks = np.flatnonzero(is_mark)
+    wanted = (ord(separator), _NEWLINE, _QUOTE, _RETURN)
+    of_marks = [letters == mark for mark in wanted if mark in block]
+    marks = np.flatnonzero(np.logical_or.reduce(of_marks))
     kinds = letters[marks]
     is_quote = kinds == _QUOTE
     outside = np.cumsum(is_quote) % 2 == 0
