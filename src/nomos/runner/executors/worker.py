@@ -30,6 +30,7 @@ from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
+from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
@@ -81,6 +82,8 @@ class About:
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
     device: str = "cpu"  # of its tensors
+    rates: tuple[core.Rate, ...] = ()
+    campaign_ensures: tuple[core.Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class Worker:
             input_count(program),
             marks,
             program.device,
+            program.spec.rates,
+            program.spec.campaign_ensures,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
