@@ -12,6 +12,7 @@ are trusted code, as specs are; the data that they read are not.
 from nomos.domain.dates import Date, DateTime
 from nomos.domain.domain import Domain
 from nomos.domain.functions import batched, concurrent, random, tensors, total
+from nomos.domain.meter import asking
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -35,6 +36,7 @@ __all__ = [
     "Ordinal",
     "Real",
     "Schema",
+    "asking",
     "batched",
     "concurrent",
     "random",

@@ -60,14 +60,14 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
         raise DomainError(f"the frame has no column `{missing[0]}`")
     columns = {}
     for name, n in zip(names, frame.columns, strict=True):
-        days = None
-        if name in schema.places and isinstance(schema.place(name)[0], Dated):
-            days = read_dates(frame[n])
-        columns[name] = np.asarray(frame[n]) if days is None else days
-    for name in schema.columns:
-        if columns[name].dtype.kind not in "iufb":
+        if name in schema.columns:
+            is_date = isinstance(schema.places.get(name, (None,))[0], Dated)
+            days = read_dates(frame[n]) if is_date else None
+            columns[name] = _values(frame[n])[0] if days is None else days
+    for name, column in columns.items():
+        if column.dtype.kind not in "iufb":
             raise DomainError(
-                f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
+                f"the column `{name}` holds {column.dtype}, and rows hold numbers: "
                 "give a category as the position of its level, a date to a `Date`"
             )
     kind = np.result_type(*(columns[name].dtype for name in schema.columns))
@@ -119,14 +119,12 @@ def _read_column(
     name: str, column: Any
 ) -> tuple[Feature, Array, Callable[[Array], Any]]:
     """Return a column's feature, what rows hold for it, and the way back."""
-    values, days = np.asarray(column), None
-    if values.dtype.kind not in "iufb":
-        days = read_dates(column)
-        if days is not None:
-            return infer_date(name, days), days, make_dates(column, days)
-        values = _texts(values)
+    days = read_dates(column)
+    if days is not None:
+        return infer_date(name, days), days, make_dates(column, days)
+    values, kind = _values(column)
     feature = infer_feature(name, values)
-    way = _way_back(feature, values.dtype, column)
+    way = _way_back(feature, kind, column)
     if values.dtype == object:
         # A level is held as its position: levels are all the texts there are, in order.
         values = np.unique(values, return_inverse=True)[1]
@@ -157,10 +155,20 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
         levels = [known[level] for level in feature.levels]
         return lambda column: [levels[int(place)] for place in column]
 
-    def numbers(column: Array) -> Array:
-        if kind.kind in "iub" and np.isfinite(column).all():
-            return cast_values(column, kind)
-        return column.astype(kind if kind.kind == "f" else np.float64)
+    nulls = getattr(before, "null_count", int)()  # of polars, which has NaN beside them
+
+    def numbers(column: Array) -> Any:
+        """Give numbers back in their own type; one that it cannot hold is refused."""
+        known = ~np.isnan(column)
+        held = cast_values(column[known], kind, is_whole=isinstance(feature, Integer))
+        if known.all() or (kind.kind == "f" and not nulls):
+            return column.astype(kind)
+        if not (feature.takes_missing or isinstance(feature, Real)):
+            raise OverflowError(
+                f"`{feature.name}`: NaN does not fit a column of {kind}"
+            )
+        numbers = iter(held.tolist())
+        return [next(numbers) if one else None for one in known.tolist()]
 
     return numbers
 
@@ -175,9 +183,29 @@ def _kind_of(value: Any) -> type | None:
     return None if missing else type(value)
 
 
-def _texts(values: Array) -> Array:
-    """Return what is no number as text."""
-    return np.array([_text(value) for value in values], dtype=object)
+def _values(column: Any) -> tuple[Array, np.dtype[Any]]:
+    """Return a column as an array and the type that it had; what is no number is text.
+
+    Whole numbers and truth values with gaps are floats and NaN here, if these hold them.
+    """
+    name = getattr(column, "name", "?")
+    known = column.dropna() if hasattr(column, "dropna") else column.drop_nulls()
+    values = np.asarray(known)
+    kind = np.dtype(getattr(column.dtype, "numpy_dtype", values.dtype))
+    # Of categories that are numbers, another number is none of them.
+    if kind.kind not in "iufb" or str(column.dtype) == "category":
+        texts = np.array([_text(value) for value in column], dtype=object)
+        return texts, texts.dtype
+    if len(known) == len(column):
+        return values.astype(kind, copy=False), kind
+    if kind.kind == "f" and np.isnan(values).any():
+        raise DomainError(f"the column `{name}` holds NaN and nulls: make them one")
+    held = np.full(len(column), np.nan, kind if kind.kind == "f" else np.float64)
+    there = np.asarray(
+        column.notna() if hasattr(column, "notna") else ~column.is_null()
+    )
+    held[there] = _cast_column(values.astype(kind), held.dtype, name)
+    return held, kind
 
 
 def infer_feature(name: str, values: Array) -> Feature:

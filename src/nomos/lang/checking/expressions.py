@@ -17,6 +17,7 @@ from nomos.lang.checking.calls import (
 from nomos.lang.checking.comparisons import elaborate_comparison, type_family
 from nomos.lang.checking.dates import check_arithmetic, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
+from nomos.lang.checking.rates import elaborate_rate, is_rate
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.checking.types import (
     INTEGER,
@@ -60,6 +61,11 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return _elaborate_call(scope, expr)
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
+        case syntax.Given(event=event):
+            scope.report(
+                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
+            )
+            return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
             return _elaborate_unary(
                 scope, operator, elaborate_expr(scope, operand), span
@@ -292,6 +298,8 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
+    if is_rate(scope, expr):
+        return elaborate_rate(scope, expr, elaborate_condition)
     arguments = _elaborate_arguments(scope, expr)
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Role.DEFINITION:
