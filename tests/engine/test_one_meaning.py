@@ -15,8 +15,9 @@ from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
+from tests.sizes import size
 
-BATCHES = {1: 20, 7: 70, 150: 150}
+BATCHES = {1: 14, 7: 42, 150: size(84, 150)}
 PAIR = """
     import world;
     input x1;

@@ -20,10 +20,11 @@ from nomos.lang.nodes import tree_shape
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
+from tests.sizes import size
 
 LONGEST = 1024  # characters
 SLOWEST_S = 0.1
-BATCH = 500  # specs per test
+BATCH = size(200, 500)  # specs per test
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
