@@ -325,7 +325,7 @@ FRAMES = {
 @pytest.mark.parametrize("frame", FRAMES)
 def test_no_piece_is_too_much_when_it_is_repeated(frame: str, offer) -> None:
     room = LONGEST - len(FRAMES[frame])
-    for piece in PIECES:
+    for piece in PIECES[:: size(3, 1)]:
         survive(FRAMES[frame].replace("%s", (piece * room)[:room]), offer)
         survive(FRAMES[frame].replace("%s", (f"{piece} " * room)[:room]), offer)
 

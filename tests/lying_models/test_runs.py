@@ -118,7 +118,7 @@ def test_a_fault_in_another_process_is_never_green(
     assert done.status in FAULTS[name].statuses, done
 
 
-@pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if f.deadly])
+@pytest.mark.parametrize("name", one_of(2, (n for n, f in FAULTS.items() if f.deadly)))
 def test_a_deadly_fault_costs_its_case(world: World, name: str) -> None:
     done, runs = run(world, FAULTS[name], ["--isolate"])
     assert done.status == 3
