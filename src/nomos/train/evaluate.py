@@ -275,7 +275,8 @@ class Bench:
             for crash in judged.crashes:
                 raise NomosError(f"{one.path} cannot be judged: {crash.error}")
             tests += int(judged.accepted.sum())
-            chosen.append(judged.violations.choices[:, :inputs])
+            if len(judged.violations):
+                chosen.append(judged.violations.choices[:, :inputs])
             if tests >= budget:
                 break
         share = Share(sum(map(len, chosen)), tests, listed is not None)
