@@ -125,7 +125,7 @@ def perceptron(data: Training, path: Path) -> Path:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    network = MLPRegressor((32,), max_iter=500, random_state=0)
+    network = MLPRegressor(hidden_layer_sizes=(32,), max_iter=500, random_state=0)
     return _pickled(make_pipeline(StandardScaler(), network).fit(*data), path)
 
 

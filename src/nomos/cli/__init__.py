@@ -43,7 +43,6 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
-        "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",
