@@ -83,6 +83,24 @@ def test_of_names_it_is_said_which_one_answers_may_turn_to(people: Any) -> None:
     assert result.after.total_rate == 0
 
 
+def test_names_with_an_order_get_the_constraint_that_numbers_get(people: Any) -> None:
+    file, specs = people.folder / "people.py", people.specs("income")
+    named = 'np.where(score > 34, "granted", "refused")'
+    text = file.read_text().replace("(score > 34).astype(int)", named)
+    text = text.replace("import Flag, Integer", "import Flag, Integer, Ordinal")
+    ordered = (
+        '    classes = {"granted": Ordinal("refused", "granted")}\n\n    def __init__'
+    )
+    file.write_text(text.replace("    def __init__", ordered, 1))
+    rows, labels = people.data(600, 2)
+    tree = DecisionTreeClassifier(random_state=0)
+    tree.fit(rows, np.where(labels == 1, "granted", "refused"))
+    result = repair(specs, tree, points=10)
+    assert "only turn to `granted` with a higher `income`" in result.notes["income"]
+    assert result.before.total_rate > 0
+    assert result.after.total_rate == 0
+
+
 def test_labels_of_another_type_than_the_answers_are_refused(people: Any) -> None:
     rows, labels = people.data(600, 2)
     tree = DecisionTreeClassifier(random_state=0).fit(rows, labels)

@@ -92,7 +92,7 @@ _TAKEN: dict[str, Any] = {
 }
 CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
 WORKERS = (
-    "device dtype accept_flaky jobs isolate call_timeout_s memory_limit_mb engine"
+    "device dtype accept_flaky accept_unreadable jobs isolate call_timeout_s memory_limit_mb engine"
     " ray_address cpus gpus concurrency rate cache max_cost"
 )
 

@@ -11,6 +11,7 @@ are trusted code, as specs are; the data that they read are not.
 
 from nomos.domain.domain import Domain
 from nomos.domain.functions import batched, concurrent, random, tensors, total
+from nomos.domain.meter import asking
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -32,6 +33,7 @@ __all__ = [
     "Ordinal",
     "Real",
     "Schema",
+    "asking",
     "batched",
     "concurrent",
     "random",

@@ -169,10 +169,42 @@ class Levelled(Feature):
         if not np.isin(columns, range(len(self.levels))).all():
             yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
 
+    def position(self, value: Any) -> int:
+        """Return the position of a level; of a missing value, that of a gap."""
+        gaps = [level for level in self.levels if level in MISSING]
+        if value is None and gaps:
+            return self.levels.index(gaps[0])
+        if isinstance(value, str) and value in self.levels:
+            return self.levels.index(value)
+        known = ", ".join(map(repr, self.levels))
+        raise ValueError(
+            f"feature `{self.name}` has no level {value!r}; it has {known}"
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, init=False)
 class Ordinal(Levelled):
-    """One of several levels, lowest first; a spec sees and sets its position."""
+    """One of several levels, lowest first; a spec sees and sets its position.
+
+    A spec may write a level by its name. What a function answers has no name of its own:
+    `classes = {"predict": Ordinal("low", "medium", "high")}`.
+    """
+
+    def __init__(self, name: str, levels: str | tuple[str, ...], *more: str) -> None:
+        of_answers = isinstance(levels, str)
+        object.__setattr__(self, "name", "" if of_answers else name)
+        named = (name, levels, *more) if of_answers else tuple(levels)
+        object.__setattr__(self, "levels", named)
+        if len(set(named)) < len(named) or (more and not of_answers):
+            raise ValueError(f"Ordinal takes levels that differ, not {named!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.levels)
+
+    def write(self, value: Any) -> Any:
+        """Return what the columns hold for a value: the position of a name, too."""
+        is_name = isinstance(value, str)
+        return self.position(value) if is_name else Feature.write(self, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +220,6 @@ class Named(Levelled):
     def type(self) -> Type:
         """The type that a spec sees."""
         return Type.STRING
-
-    def position(self, value: Any) -> int:
-        """Return the position of a level; of a missing value, that of a gap."""
-        gaps = [level for level in self.levels if level in MISSING]
-        if value is None and gaps:
-            return self.levels.index(gaps[0])
-        if isinstance(value, str) and value in self.levels:
-            return self.levels.index(value)
-        known = ", ".join(map(repr, self.levels))
-        raise ValueError(
-            f"feature `{self.name}` has no level {value!r}; it has {known}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +323,9 @@ class Schema:
             FeatureType(
                 f.name,
                 f.type,
-                f.levels if isinstance(f, Named) else None,
+                f.levels if isinstance(f, Levelled) else None,
                 f.takes_missing,
+                isinstance(f, Ordinal),
             )
             for f in self.features
         )

@@ -139,7 +139,17 @@ def _array(record: Array, schema: Schema | None) -> Shown | None:
         record = np.moveaxis(record, 0, 2)
     if record.ndim == 3 and record.shape[2] == 1:
         record = record[:, :, 0]
-    is_picture = record.ndim == 2 or record.shape[2:] == (3,)
+    is_picture = record.shape[2:] == (3,) or (
+        record.ndim == 2 and not _is_window(record)
+    )
     if is_picture and min(record.shape[:2]) >= _SMALLEST_PICTURE:
         return Image(record)
     return None
+
+
+def _is_window(values: Array) -> bool:
+    """Tell whether an array of two dimensions holds measurements, and is no picture."""
+    if values.shape[0] == values.shape[1]:
+        return False
+    most = 255 if values.dtype.kind in "iu" else 1
+    return bool(values.size and (values.min() < 0 or values.max() > most))

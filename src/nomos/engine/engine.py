@@ -66,7 +66,7 @@ class Engine:
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.record_bytes, free_bytes(program.device))
-        self._size.learn_calls(program.spec.k or 1)
+        self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -134,6 +134,10 @@ class Engine:
         except EndlessRange:
             return None
         return round(counted / tried * ways)
+
+    def count_affordable(self, most: int) -> int:
+        """Return of how many cases the calls and the time suffice, at most so many."""
+        return self._size.affordable(most, None)
 
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
@@ -286,12 +290,14 @@ class Engine:
     ) -> Judged:
         """Judge as many cases as calls are left for, but for running `violations` again."""
         while most := self._size.affordable(most, violations):
+            began = time.perf_counter()
             try:
                 part = self._run_next(cases, first, most, judge)
             except CallsSpent:  # they asked for more than cases did before
                 most //= 4
                 continue
-            self._size.learn_calls(int(part.calls.max(initial=0)))
+            took = time.perf_counter() - began
+            self._size.learn_cost(int(part.calls.max(initial=0)), len(part), took)
             return part
         return replace(no_verdicts(0), is_spent=True)
 
@@ -382,7 +388,7 @@ class Engine:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
-            else:
+            elif resolved[row].verdict is not Verdict.UNREADABLE:
                 current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 

@@ -113,11 +113,15 @@ class Arithmetic(Node):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Node):
-    """A comparison; records are compared by value, and NaN compares with nothing."""
+    """A comparison; records are compared by value, and NaN compares with nothing.
+
+    Names are compared by the order of `levels`, where that is known.
+    """
 
     operator: Literal["==", "!=", "<", "<=", ">", ">="]
     left: Expr
     right: Expr
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +246,18 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """Of the cases that have `given`, how many have `event`; None: of all cases.
+
+    In the `ensures` of a campaign it stands as a variable of the name `rate#0` and so on.
+    """
+
+    event: Expr
+    given: Expr | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Param:
     """A constant of the run: its name, its type, its value, and what it may be."""
 
@@ -288,6 +304,8 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    rates: tuple[Rate, ...] = ()
+    campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:

@@ -52,8 +52,9 @@ class FeatureType:
 
     name: str
     type: Type
-    levels: tuple[str, ...] | None = None  # of a string: all that it can be
+    levels: tuple[str, ...] | None = None  # all that it can be, by their names
     takes_missing: bool = False
+    is_ordered: bool = False  # the lowest level first; a feature is then its position
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Offer:
     features: tuple[FeatureType, ...] | None = None  # None: the domain has no schema
     input_type: Type = Type.RECORD
     has_labels: bool = True
+    # The names that functions answer with, the lowest first.
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 BUILT_IN = {

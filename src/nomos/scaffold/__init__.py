@@ -18,17 +18,16 @@ from typing import Any
 import numpy as np
 
 from nomos.api import run_specs
+from nomos.domain.reading.cells import number
 from nomos.domain.reading.csvfile import (
     Columns,
     feature_code,
     load_columns,
-    number,
     quote_text,
     read_labels,
     read_rows,
 )
 from nomos.domain.schema import (
-    MISSING,
     Category,
     Feature,
     Flag,
@@ -129,7 +128,7 @@ def _describe_columns(
     ]
     if reading.unused and not label:
         notes.append("if one of these has the right answers, say so with --label")
-    gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
+    gaps = [f.name for f in reading.features if f.takes_missing]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     notes += [
         note for f in reading.features if (note := _note_mixed_column(f, columns))
@@ -140,10 +139,12 @@ def _describe_columns(
 
 def _note_mixed_column(feature: Feature, columns: Columns) -> str:
     """Return what to say of a column of numbers that one text has made one of names."""
-    read = {cell: number(cell) for cell in columns.get(feature.name, ())}
+    if not isinstance(feature, Category):
+        return ""
+    read = {cell: number(cell) for cell in {*columns.get(feature.name, ())}}
     texts = [cell for cell, value in read.items() if value is None]
     numbers = [v for v in read.values() if v is not None and not math.isnan(v)]
-    if not isinstance(feature, Category) or not 0 < len(texts) < len(numbers):
+    if not 0 < len(texts) < len(numbers):
         return ""
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.interpreter import levels_compared
 from nomos.lang import core
 from nomos.train.evaluate import join_rows
 
@@ -26,6 +27,7 @@ class Constraint:
     columns: tuple[int, ...]
     direction: int
     label: Any = None
+    levels: tuple[str, ...] = ()  # of answers that are names: the lowest first
 
     def is_against(self, other: Constraint | None) -> bool:
         """Tell whether answers would have to rise with a column, and to fall."""
@@ -60,7 +62,8 @@ def find_constraint(
         return Constraint(columns, 0) if few else None
     signs = set(np.sign(change[:, columns]).astype(int).ravel().tolist()) - {0}
     is_one = len(columns) == len(signs) == 1
-    return Constraint(columns, signs.pop(), label) if is_one else None
+    levels = levels_compared(spec.ensures[0].test)
+    return Constraint(columns, signs.pop(), label, levels) if is_one else None
 
 
 def _change_of(low: Any, high: Any) -> Array | None:

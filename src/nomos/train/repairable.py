@@ -47,7 +47,6 @@ class Repairable:
     ) -> None:
         self.first, self.estimator, self._write = first, estimator, write
         self._classes: dict[Any, Any] = {}  # the class of each answer of the domain
-        self._is_ascending = False
         self.usual: Array = np.zeros(1)  # one of the model's answers
 
     @property
@@ -95,12 +94,6 @@ class Repairable:
             self._classes |= {value: value for value in unknown}
         elif classes is not None:
             _check_labels(unknown, list(self._classes))
-        try:
-            order = sorted(self._classes)
-            places = [self._classes[answer] for answer in order]
-            self._is_ascending = places == sorted(places)
-        except TypeError:
-            self._is_ascending = False
 
     def encode_labels(self, labels: Sequence[Any]) -> Array:
         """Return labels as the model knows them."""
@@ -114,12 +107,30 @@ class Repairable:
         classes = self.first.classes
         if found.label is None:
             known = classes is None or len(classes) == 2 or guarded
-            return found if known and self._is_ascending else None
+            rising = self._find_rising(found.levels) if known else 0
+            return (
+                Constraint(found.columns, found.direction * rising) if rising else None
+            )
         if classes is None or len(classes) != 2 or found.label not in self._classes:
             return None
         is_higher = self._classes[found.label] == classes[1]
         direction = found.direction if is_higher else -found.direction
         return Constraint(found.columns, direction)
+
+    def _find_rising(self, levels: tuple[str, ...]) -> int:
+        """Return 1 where higher answers are higher classes, -1 for lower ones, else 0.
+
+        Names are in the order of `levels`.
+        """
+        try:
+            key = levels.index if levels else None
+            order = sorted(self._classes, key=key)
+        except (TypeError, ValueError):  # names without an order
+            return 0
+        places = [self._classes[answer] for answer in order]
+        if places == sorted(places):
+            return 1
+        return -1 if levels and places == sorted(places, reverse=True) else 0
 
     def prepare_columns(self, rows: Any) -> Any:
         """Return rows as the last step of a pipeline gets them; as an array, if narrow."""

@@ -57,12 +57,14 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
     if missing:
         raise DomainError(f"the frame has no column `{missing[0]}`")
     columns = {
-        name: np.asarray(frame[n]) for name, n in zip(names, frame.columns, strict=True)
+        name: _values(frame[n])[0]
+        for name, n in zip(names, frame.columns, strict=True)
+        if name in schema.columns
     }
-    for name in schema.columns:
-        if columns[name].dtype.kind not in "iufb":
+    for name, column in columns.items():
+        if column.dtype == object:
             raise DomainError(
-                f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
+                f"the column `{name}` holds {column.dtype}, and rows hold numbers: "
                 "give a category as the position of its level"
             )
     kind = np.result_type(*(columns[name].dtype for name in schema.columns))
@@ -91,7 +93,8 @@ def _frame(data: Any) -> Table:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
-    columns = [_values(data[name]) for name in data.columns]
+    read = [_values(data[name]) for name in data.columns]
+    columns = [values for values, _ in read]
     features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
     # A level is held as its position: levels are all the texts there are, in order.
     held = [
@@ -101,8 +104,8 @@ def _frame(data: Any) -> Table:
     held = [_cast_column(c, np.float64, n) for n, c in zip(names, held, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
     ways = [
-        _way_back(feature, column.dtype, data[name])
-        for feature, column, name in zip(features, columns, data.columns, strict=True)
+        _way_back(feature, kind, data[name])
+        for feature, (_, kind), name in zip(features, read, data.columns, strict=True)
     ]
 
     def original(rows: Array) -> Any:
@@ -139,10 +142,20 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
         levels = [known[level] for level in feature.levels]
         return lambda column: [levels[int(place)] for place in column]
 
-    def numbers(column: Array) -> Array:
-        if kind.kind in "iub" and np.isfinite(column).all():
-            return cast_values(column, kind)
-        return column.astype(kind if kind.kind == "f" else np.float64)
+    nulls = getattr(before, "null_count", int)()  # of polars, which has NaN beside them
+
+    def numbers(column: Array) -> Any:
+        """Give numbers back in their own type; one that it cannot hold is refused."""
+        known = ~np.isnan(column)
+        held = cast_values(column[known], kind, is_whole=isinstance(feature, Integer))
+        if known.all() or (kind.kind == "f" and not nulls):
+            return column.astype(kind)
+        if not (feature.takes_missing or isinstance(feature, Real)):
+            raise OverflowError(
+                f"`{feature.name}`: NaN does not fit a column of {kind}"
+            )
+        numbers = iter(held.tolist())
+        return [next(numbers) if one else None for one in known.tolist()]
 
     return numbers
 
@@ -157,17 +170,34 @@ def _kind_of(value: Any) -> type | None:
     return None if missing else type(value)
 
 
-def _values(column: Any) -> Array:
-    """Return a column as an array; what is no number becomes text."""
-    values = np.asarray(column)
-    if values.dtype.kind in "iufb":
-        return values
-    if values.dtype.kind in "mM":
+def _values(column: Any) -> tuple[Array, np.dtype[Any]]:
+    """Return a column as an array and the type that it had; what is no number is text.
+
+    Whole numbers and truth values with gaps are floats and NaN here, if these hold them.
+    """
+    name = getattr(column, "name", "?")
+    known = column.dropna() if hasattr(column, "dropna") else column.drop_nulls()
+    values = np.asarray(known)
+    kind = np.dtype(getattr(column.dtype, "numpy_dtype", values.dtype))
+    if kind.kind in "mM":
         raise DomainError(
-            f"the column `{getattr(column, 'name', '?')}` holds dates: turn it into"
+            f"the column `{name}` holds dates: turn it into"
             " numbers first (days since some day, or a year)"
         )
-    return np.array([_text(value) for value in values], dtype=object)
+    # Of categories that are numbers, another number is none of them.
+    if kind.kind not in "iufb" or str(column.dtype) == "category":
+        texts = np.array([_text(value) for value in column], dtype=object)
+        return texts, texts.dtype
+    if len(known) == len(column):
+        return values.astype(kind, copy=False), kind
+    if kind.kind == "f" and np.isnan(values).any():
+        raise DomainError(f"the column `{name}` holds NaN and nulls: make them one")
+    held = np.full(len(column), np.nan, kind if kind.kind == "f" else np.float64)
+    there = np.asarray(
+        column.notna() if hasattr(column, "notna") else ~column.is_null()
+    )
+    held[there] = _cast_column(values.astype(kind), held.dtype, name)
+    return held, kind
 
 
 def infer_feature(name: str, values: Array) -> Feature:

@@ -32,7 +32,7 @@ from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import compares_plainly
-from nomos.engine.meaning.operators import contains, differ, equal
+from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
 from nomos.engine.program import Function, draws
 from nomos.engine.vectorized import forms, vector
@@ -40,15 +40,6 @@ from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
-
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "==": equal,
-    "!=": differ,
-    "<": lambda a, b: bool(a < b),
-    "<=": lambda a, b: bool(a <= b),
-    ">": lambda a, b: bool(a > b),
-    ">=": lambda a, b: bool(a >= b),
-}
 
 
 class Evaluator:
@@ -217,8 +208,14 @@ class Evaluator:
     def _compare(self, expr: core.Compare, at: At, scope: Scope) -> Any:
         sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
         left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
+        function: Function = PYTHON[expr.operator]
+        if expr.levels:
+            function = partial(compare_names, expr.operator, expr.levels)
+            sides = [vector.rank_column(expr.levels, side) for side in (left, right)]
+            if any(side is None for side in sides):
+                return self.each(function, [left, right], at)
+            left, right = sides
         result = vector.compare(expr.operator, left, right)
-        function = _PYTHON[expr.operator]
         if compares_plainly(expr):
             function = lambda a, b: bool(a == b)  # noqa: E731 - one of several
         elif result is None:

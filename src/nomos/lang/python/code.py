@@ -12,15 +12,14 @@ from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
 from nomos.lang.checking.calls import (
     find_signature,
-    get_feature,
     resolve_call,
     resolve_function,
     resolve_label,
-    set_feature,
-    wrong_type,
 )
+from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
+from nomos.lang.checking.types import wrong_type
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import always_assigned, count_invocations
 from nomos.lang.reading import syntax
@@ -88,7 +87,19 @@ class _Block:
         if self._hands_on_a_model():
             k = None
         lets = _Straight(self).to_lets(statements)
+        self._note_levels(lets, named)
         return core.Code(tuple(statements), lets, named), k
+
+    def _note_levels(
+        self, lets: tuple[core.Let, ...] | None, called: frozenset[str]
+    ) -> None:
+        """Note which names have ordered levels; where that is not seen, which may."""
+        for let in lets or ():
+            self.scope.levels[let.name] = levels_of(self.scope, let.value)
+        orders = {} if self.scope.offer is None else self.scope.offer.orders
+        found = {order for name, order in orders.items() if name in called}
+        if lets is None and len(found) == 1:
+            (self.scope.order,) = found
 
     def _model_calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""
