@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import nomos
@@ -214,10 +215,42 @@ class TestTables:
         back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
-    def test_dates_are_refused_with_a_remedy(self):
-        dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-        with pytest.raises(nomos.DomainError, match="holds dates"):
-            as_table(dates)
+    def test_a_column_comes_back_in_its_own_type_or_is_refused(
+        self, column, kind, fits, unfit
+    ):
+        library = pl if isinstance(column, pl.Series) else pd
+        frame = library.DataFrame({"a": column})
+        table = as_table(frame)
+        assert type(table.schema.features[0]).__name__ == kind
+        assert table.original(table.rows).equals(frame)
+        rows = table.rows.copy()
+        rows[0, 0] = fits
+        held = table.original(rows)["a"]
+        assert held.dtype == frame["a"].dtype
+        rows[0, 0] = unfit
+        if unfit is not None:
+            with pytest.raises((OverflowError, IndexError)):
+                table.original(rows)
+
+    @pytest.mark.parametrize(
+        ("column", "words"),
+        [
+            (
+                pd.array([2**53 + 1, None], dtype="Int64"),
+                "does not fit rows of float64",
+            ),
+            (pl.Series([2**53 + 1, None]), "does not fit rows of float64"),
+            (
+                pl.Series([1.5, None, float("nan")]),
+                "holds NaN and nulls: make them one",
+            ),
+        ],
+        ids=str,
+    )
+    def test_a_column_that_floats_cannot_hold_is_refused(self, column, words):
+        library = pl if isinstance(column, pl.Series) else pd
+        with pytest.raises(nomos.DomainError, match=words):
+            as_table(library.DataFrame({"a": column}))
 
     def test_rows_come_back_exactly(self, frame):
         table = as_table(frame)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import nomos
-from nomos import Domain, ModelError, batched, relations, texts, transformations
+from nomos import Domain, ModelError, batched, relations, transformations
+from nomos.texts import TextChanges
 
 QUESTION = "What is the capital of France, Paris or Rome?"
 
@@ -31,7 +32,7 @@ QUESTION = "What is the capital of France, Paris or Rome?"
 def test_a_change_of_a_text(
     change: str, amounts: tuple[int, ...], changed: str
 ) -> None:
-    function = getattr(texts, change)
+    function = getattr(TextChanges, change)
     assert function(QUESTION, *amounts) == changed
     assert function([QUESTION], *([amount] for amount in amounts)) == [changed]
 
@@ -39,11 +40,11 @@ def test_a_change_of_a_text(
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (texts.negated, "Is it?"),
-        (texts.negated, "It is not."),
-        (texts.options_swapped, "Paris?"),
-        (lambda text: texts.reworded(text, 0), "Perhaps what is new."),
-        (texts.in_other_group, "It rains."),
+        (TextChanges.negated, "Is it?"),
+        (TextChanges.negated, "It is not."),
+        (TextChanges.options_swapped, "Paris?"),
+        (lambda text: TextChanges.reworded(text, 0), "Perhaps what is new."),
+        (TextChanges.in_other_group, "It rains."),
     ],
 )
 def test_a_text_that_a_change_does_not_apply_to_stays(change, text) -> None:
@@ -53,15 +54,16 @@ def test_a_text_that_a_change_does_not_apply_to_stays(change, text) -> None:
 def test_lines_with_options_keep_their_letters() -> None:
     asked = "Which?\nA) one b\nB) two\nC) three\nAnswer."
     assert (
-        texts.options_swapped(asked, 1) == "Which?\nA) three\nB) one b\nC) two\nAnswer."
+        TextChanges.options_swapped(asked, 1)
+        == "Which?\nA) three\nB) one b\nC) two\nAnswer."
     )
-    assert texts.options_swapped(asked, 3) != asked  # a whole turn is one step
+    assert TextChanges.options_swapped(asked, 3) != asked  # a whole turn is one step
 
 
 def test_names_and_pronouns_change_together() -> None:
     said = "John gave Mary his book. He likes her dog, she likes him. Ask her."
     other = "Mary gave David her book. She likes his dog, he likes her. Ask him."
-    assert texts.in_other_group(said, 0) == other
+    assert TextChanges.in_other_group(said, 0) == other
 
 
 def test_synonyms_are_those_of_words_with_one_meaning(
@@ -79,16 +81,17 @@ def test_synonyms_are_those_of_words_with_one_meaning(
     for kind, text in lines.items():
         (tmp_path / f"data.{kind}").write_text(text)
     found = {
-        texts.synonymous("The doctor at the bank", n, str(tmp_path)) for n in (0, 1)
+        TextChanges.synonymous("The doctor at the bank", n, str(tmp_path))
+        for n in (0, 1)
     }
     assert found == {"The medical man at the bank", "The physician at the bank"}
     assert (
-        texts.synonymous("a car", 0, str(tmp_path)) == "a car"
+        TextChanges.synonymous("a car", 0, str(tmp_path)) == "a car"
     )  # too short to be sure
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
-    assert texts.synonymous("the sole one", 0) == "the only one"
+    assert TextChanges.synonymous("the sole one", 0) == "the only one"
     with pytest.raises(ModelError, match="wordnet-base"):
-        texts.synonymous("the sole one", 0, str(tmp_path / "nowhere"))
+        TextChanges.synonymous("the sole one", 0, str(tmp_path / "nowhere"))
 
 
 ASKED = [
@@ -99,7 +102,7 @@ ASKED = [
 ]
 
 
-class Sure(texts.TextChanges, Domain):
+class Sure(TextChanges, Domain):
     """Answers by what no change touches, but `not`: that a question has no number."""
 
     def inputs(self) -> list[str]:

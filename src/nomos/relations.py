@@ -171,7 +171,7 @@ def text_relation(
     """A change of a text that must not change the answer, or must in a known way.
 
     The kinds are those of `text_kinds()`: `order`, `capitals`, `typos` and so on. The change
-    is a function of `nomos.texts` or of yours; texts that it leaves as they are do not count.
+    is a function of `nomos.texts.TextChanges` or of yours; texts that it leaves as they are do not count.
     """
     known = load_wording()["relations"]
     if kind not in known:

@@ -22,7 +22,7 @@ import numpy as np
 
 from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
-from nomos.texts.changing import lower_case, misspelt, spaced_out, upper_case
+from nomos.texts.changing import TextChanges
 
 __all__ = [
     "blurred",
@@ -338,6 +338,8 @@ def _holds_reals(x: Any) -> bool:
 
 
 Numbers = Iterable[int]
+upper_case, lower_case = TextChanges.upper_case, TextChanges.lower_case
+spaced_out, misspelt = TextChanges.spaced_out, TextChanges.misspelt
 
 
 def reordered(records: Iterable[Any], draw: Numbers) -> list[Any]:

@@ -31,6 +31,7 @@ GROUP = "nomos.model_kinds"
 # In the order in which a file is tried: what has a mark of its own before what has an
 # ending alone. Kinds of other packages are tried before all of these.
 _BUILT_IN = (
+    "guarded:KIND",
     "catboost:KIND",
     "lightgbm:KIND",
     "xgboost:KIND",
@@ -73,8 +74,6 @@ class ModelKind:
         constraints: By type, the parameter that takes a direction for each column.
         directions: What that parameter takes of a list of directions.
         to_train: Of a loaded model, the object to train and what writes its file.
-        trainer: `module:function` that makes the trainer of a file, where it is special;
-            named, not imported, since training stands above models.
     """
 
     name: str
@@ -95,7 +94,6 @@ class ModelKind:
     constraints: Mapping[str, str] = field(default_factory=dict)
     directions: Callable[[list[int]], Any] = list
     to_train: Callable[[Any], tuple[Any, Callable[[Any], bytes]]] | None = None
-    trainer: str = ""
 
 
 @cache

@@ -1,23 +1,6 @@
 """Texts: what a model wrote, read without guessing, and changes of what it is asked."""
 
-from nomos.texts.changing import (
-    TextChanges,
-    answered_in,
-    in_other_group,
-    lengthened,
-    lower_case,
-    misspelt,
-    negated,
-    options_swapped,
-    politely_asked,
-    reworded,
-    rudely_asked,
-    spaced_out,
-    synonymous,
-    upper_case,
-    with_aside,
-    with_complaint,
-)
+from nomos.texts.changing import TextChanges
 from nomos.texts.reading import (
     fill_template,
     is_same_json,
@@ -33,29 +16,14 @@ from nomos.texts.reading import (
 
 __all__ = [
     "TextChanges",
-    "answered_in",
     "fill_template",
-    "in_other_group",
     "is_same_json",
     "is_same_text",
     "judge",
-    "lengthened",
-    "lower_case",
-    "misspelt",
-    "negated",
     "normalize_text",
-    "options_swapped",
-    "politely_asked",
     "read_code",
     "read_json",
     "read_label",
     "read_number",
-    "reworded",
-    "rudely_asked",
     "similarity",
-    "spaced_out",
-    "synonymous",
-    "upper_case",
-    "with_aside",
-    "with_complaint",
 ]
