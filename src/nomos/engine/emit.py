@@ -77,8 +77,11 @@ class Emitter:
         """Return the statements that run and judge one case."""
         spec = self.spec
         body = self._inputs()
-        body += [self.let(let) for let in spec.variables]
-        body += [self._unless(item, "discard") for item in spec.requires]
+        for one in spec.guarded_variables:
+            if isinstance(one, core.Let):
+                body.append(self.let(one))
+            else:
+                body.append(self._unless(one, "discard"))
         body.append(ast.Expr(self._ours("accept")))
         body += copy.deepcopy(list(spec.code.statements))
         body.append(self._end_of_block())

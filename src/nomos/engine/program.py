@@ -14,6 +14,7 @@ import numpy as np
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import (
     Domain,
+    calls_of,
     declared_classes,
     has_models,
     may_ask,
@@ -34,6 +35,7 @@ from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
+from nomos.engine.unchanged import are_equal, compared_functions
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
@@ -45,7 +47,7 @@ Function = Callable[..., Any]
 class Running(Counted):
     """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("draws", "items", "places", "program")
+    __slots__ = ("asked", "changed", "draws", "in_block", "items", "places", "program")
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__()
@@ -53,6 +55,16 @@ class Running(Counted):
         self.draws = draws
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
+        self.in_block = False
+        self.asked: Any = None  # of the model in the block, first
+        self.changed: bool | None = None  # whether it was asked something else later
+
+    def note_input(self, arguments: tuple[Any, ...]) -> None:
+        """Compare what the block asks the model with what it asked first."""
+        if self.asked is None:
+            self.asked = arguments
+        elif not self.changed:
+            self.changed = not are_equal(self.asked, arguments)
 
     def input(self) -> Any:
         """Draw an item from the source."""
@@ -97,6 +109,8 @@ class Program:
         self.plain_models: frozenset[str] = frozenset()
         if not has_models(type(domain)):
             self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
+        models = {n for n, m in members(type(domain)) if calls_of(type(domain), n, m)}
+        self.compared = compared_functions(spec, models, self.draws)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)
@@ -192,7 +206,7 @@ class Program:
     def namespace(
         self,
         current: Current,
-        asking: Callable[[BoundBatched], Function] | None = None,
+        asking: Callable[[BoundBatched, bool], Function] | None = None,
     ) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
 
@@ -211,11 +225,12 @@ class Program:
         }
         for name, function in self.functions.items():
             is_model = name in self.plain_models
-            names[name] = _bind_function(name, function, current, is_model)
+            is_compared = name in self.compared
+            names[name] = _bind_function(name, function, current, is_model, is_compared)
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):
-                names[name] = asking(function)
+                names[name] = asking(function, is_compared)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
         return names
@@ -252,7 +267,7 @@ def draws(function: Function | None) -> bool:
 
 
 def _bind_function(
-    name: str, function: Function, current: Current, is_model: bool
+    name: str, function: Function, current: Current, is_model: bool, is_compared: bool
 ) -> Function:
     """Count a function's calls, and hand it a generator where it draws.
 
@@ -265,6 +280,8 @@ def _bind_function(
         most = running.calls + 1
         if is_model:
             count_calls()
+        if is_compared and running.in_block:
+            running.note_input((*arguments, *options.values()))
         if hand_generator:
             seed = running.draws.seed()
             is_batched = isinstance(function, BoundBatched)

@@ -180,7 +180,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     tests = sum(c.tests for c in counts)
     beside = {
         name: sum(getattr(c, name) for c in counts)
-        for name in ("unreadable", "discarded")
+        for name in ("unreadable", "discarded", "unchanged")
     }
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
@@ -268,6 +268,8 @@ def _beside_words(beside: Mapping[str, int]) -> Iterable[str]:
         yield f", of them {unreadable:,} unreadable"
     if discarded := beside["discarded"]:
         yield f" and {discarded:,} discarded"
+    if unchanged := beside["unchanged"]:
+        yield f" and {unchanged:,} unchanged"
 
 
 def _describe_end(crash: Crash) -> str:
@@ -286,6 +288,11 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         if rate.verdict == "undecided":
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
+    if counts.unchanged:
+        yield Remark(
+            f"{count_of(counts.unchanged, 'case')} more changed nothing, all inputs of the model"
+            " being equal, and count for nothing (`allow unchanged;` in the spec counts them)"
+        )
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(

@@ -63,6 +63,7 @@ class Counts:
     repeated: int = 0
     isolated_reruns: int = 0
     discarded: int = 0
+    unchanged: int = 0  # the model's inputs in them are all equal
     crashed: int = 0
     unreadable: int = 0  # an answer in them says nothing that counts
     flaky: int = 0
@@ -72,6 +73,11 @@ class Counts:
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        """The cases that spent no budget."""
+        return self.discarded + self.unchanged
 
     @property
     def judged(self) -> int:
@@ -341,12 +347,11 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    ends = (
-        ("crashed", "unreadable", "flaky")
-        if counts.unreadable
-        else ("crashed", "flaky")
-    )
+    ends = ("unchanged", "crashed", "unreadable", "flaky")
     shown = {name: getattr(counts, name) for name in (*names, *ends)}
+    for name in ("unchanged", "unreadable"):
+        if not shown[name]:
+            del shown[name]
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -357,6 +362,7 @@ _NOT_IN_ALL = {
     "live",
     "rounded",
     "unreadable",
+    "unchanged",
     "analysis",
     "proof",
     "mode",

@@ -29,7 +29,7 @@ def command(
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from nomos.engine.interpreter import Verdict
+    from nomos.engine.interpreter import NOT_JUDGED, Verdict
     from nomos.report.bug import card_text
     from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen
@@ -43,7 +43,7 @@ def command(
         live, outcome = api.replay(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
-        gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+        gone = outcome.verdict in (Verdict.PASSED, *NOT_JUDGED)
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:
             opened.mark(record.bug.id, "fixed" if gone else "open")

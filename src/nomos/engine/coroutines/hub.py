@@ -60,6 +60,7 @@ class Lane(Running):
         self.is_lost = False  # whatever it does from now on, its case runs in isolation
         self.calls = 0
         self.told: dict[Any, int] | None = None  # how often it was told of an item
+        self.in_block = False
 
 
 # Of an item of the source: for the how many-th time a case asks, and its place.

@@ -18,7 +18,7 @@ from nomos.engine.coroutines.hub import Hub, Lane
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.interpreter import reason
 from nomos.engine.program import Function, Program, Running
-from nomos.engine.vectorized.chunk import Chunk
+from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 
 
@@ -44,6 +44,9 @@ class LaneCase(Lane):
         self.is_lost = False
         self.calls = 0
         self.told: dict[Any, int] | None = None
+        self.asked: Any = None
+        self.changed: bool | None = None
+        self.in_block = True
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self._draws: CaseDraws | None = None
@@ -73,8 +76,16 @@ def _current() -> Running:
     return lane
 
 
-def _asking(function: BoundBatched) -> Function:
+def _asking(function: BoundBatched, is_compared: bool) -> Function:
     """Return how a batched function asks the hub: what a spec calls most, in few steps."""
+    if is_compared:
+
+        def ask(*arguments: Any) -> Any:
+            worker: Any = getcurrent()
+            worker.lane.note_input(arguments)
+            return worker.ask(function, arguments)
+
+        return ask
     return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
 
 
@@ -120,6 +131,9 @@ class Lanes:
         chunk, source = columns.chunk, columns.spec.source
         failures = [lane.failure for lane in lanes]
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
+        if columns.program.compared:
+            unchanged = [lane.changed is False for lane in lanes]
+            chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
         good = next((lane.result for lane in lanes if lane.failure is None), None)
         stand_in = good or (0,) * len(columns.spec.outputs)
         results = [

@@ -78,8 +78,7 @@ def check_origin(origin: Origin) -> Checked:
     _declare_names(scope, origin)
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
-    variables = _elaborate_variables(scope, tree.variables)
-    requires = _elaborate_conditions(scope, tree.requires)
+    variables, requires = _elaborate_guarded(scope, tree)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
     later = _elaborate_variables(scope, tree.later_variables)
@@ -109,6 +108,7 @@ def check_origin(origin: Origin) -> Checked:
         origin=origin,
         rates=rates,
         campaign_ensures=campaign_ensures,
+        allows_unchanged=bool(tree.allowed),
     )
     return Checked(source, spec, diagnostics)
 
@@ -197,6 +197,22 @@ def _check_ensures_named_apart(
     for name in (statement.name for statement in ensures if statement.name):
         if first.setdefault(name.name, name.span) is not name.span:
             scope.report_twice(name.span, name.name, first[name.name])
+
+
+def _elaborate_guarded(
+    scope: Scope, tree: syntax.Spec
+) -> tuple[tuple[core.Let, ...], tuple[core.Condition, ...]]:
+    """Elaborate the vars before the block and every `requires`, in their order."""
+    variables: tuple[core.Let, ...] = ()
+    requires: tuple[core.Condition, ...] = ()
+    statements: list[syntax.Var | syntax.Requires] = [*tree.variables, *tree.requires]
+    for one in sorted(statements, key=lambda statement: statement.span.start):
+        if isinstance(one, syntax.Var):
+            variables += _elaborate_variables(scope, (one,))
+        else:
+            (made,) = _elaborate_conditions(scope, (one,))
+            requires += (replace(made, after=len(variables)),)
+    return variables, requires
 
 
 def _elaborate_variables(

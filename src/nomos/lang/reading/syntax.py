@@ -19,6 +19,7 @@ KEYWORDS = (
     "input",
     "var",
     "requires",
+    "allow",
     "output",
     "ensures",
 )
@@ -266,6 +267,11 @@ class Requires(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Allow(Declaration):
+    """`allow unchanged;`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ensures(Node):
     """`ensures e;`, or `ensures name: e;`."""
 
@@ -280,7 +286,7 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Shared | Input | Var | Requires | Output | Ensures | Block
+Statement = Import | Shared | Input | Var | Requires | Allow | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +305,7 @@ class Spec(Node):
     inputs: tuple[Input, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
+    allowed: tuple[Allow, ...]
     outputs: tuple[Output, ...]
     block: Block | None
     later_variables: tuple[Var, ...]

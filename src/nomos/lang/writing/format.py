@@ -284,6 +284,8 @@ def _statement_text(statement: syntax.Statement, block: str) -> str:
         case syntax.Input(name=name, size=size):
             items: Doc = "" if size is None else ("[", _expr_doc(size), "]")
             return lay_out((f"input {name.name}", items, ";"))
+        case syntax.Allow(name=name):
+            return f"allow {name.name};"
         case syntax.Output(name=name):
             return f"output {name.name};"
         case syntax.Var(name=name, value=value):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import Meter
-from nomos.engine.interpreter import Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Verdict
 from nomos.engine.judged import CrashedCase, Judged
 from nomos.results.calls import CallCounts
 from nomos.results.result import (
@@ -33,6 +33,7 @@ from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
+    UNCHANGED,
     count_reasons,
     find_reached,
     find_starved,
@@ -188,7 +189,7 @@ class Campaign:
     def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
-        drawn = totals.tests + totals.discarded
+        drawn = totals.tests + totals.discarded + totals.unchanged
         share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
         wanted = float("inf")
         if self.cases is not None:
@@ -277,7 +278,7 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        drawn = totals.tests, totals.discarded
+        drawn = totals.tests, totals.discarded + totals.unchanged
         starved = None if self.plan.is_listed else find_starved(judged, *drawn)
         if starved is not None:
             found.append((starved, _STARVED))
@@ -285,9 +286,15 @@ class Campaign:
         if why == _STARVED:
             tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
-            discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
+            unchanged = int((verdicts == Verdict.UNCHANGED).sum())
+            out = (
+                totals.discarded
+                + totals.unchanged
+                + int(np.isin(verdicts, NOT_JUDGED).sum())
+            )
             reasons = self.reasons + count_reasons(judged, end)
-            self.problem = starvation(reasons, tests, discarded)
+            reasons[UNCHANGED] = totals.unchanged + unchanged
+            self.problem = starvation(reasons, tests, out)
         return end, why
 
     def _count(self, judged: Judged, end: int) -> None:
@@ -295,6 +302,7 @@ class Campaign:
         calls = judged.calls[:end]
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
+        totals.unchanged += int((verdicts == Verdict.UNCHANGED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
         totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
         totals.tests += int(judged.accepted[:end].sum())
@@ -373,8 +381,9 @@ class Campaign:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
             return too_few_calls(self.meter.limit, self.calls_of_case)
-        if not counts.tests and counts.discarded:
-            return starvation(self.reasons, 0, counts.discarded)
+        if not counts.tests and counts.skipped:
+            reasons = self.reasons + Counter({UNCHANGED: counts.unchanged})
+            return starvation(reasons, 0, counts.skipped)
         if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
         return ""

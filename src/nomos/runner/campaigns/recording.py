@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.cases import KnownCase
-from nomos.engine.interpreter import Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Verdict
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
@@ -166,7 +166,7 @@ class Recording:
                     name = case_name(subject, record.bug.choices)
                     still, new = still + 1, new + (name not in known)
                 # A case that crashes, or that cannot be drawn any more, says nothing.
-                if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
+                if outcome.verdict in (Verdict.PASSED, *NOT_JUDGED):
                     fixed.append(record.bug.id)
             if len(outcomes) < len(some):
                 break  # the calls are used up
