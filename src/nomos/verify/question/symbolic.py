@@ -14,6 +14,7 @@ from typing import Literal, assert_never
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
+from nomos.engine.unchanged import compared_functions
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.lang.types import Type
@@ -22,7 +23,7 @@ from nomos.verify.question.formulas import linear
 Record = Mapping[str, core.Expr]
 Symbol = core.Expr | Record
 ANSWER = "answer#"
-_MOST_CHANGED = 3  # features of which a guard says that one of them differs
+_MOST_CHANGED = 12  # features of which a guard says that one of them differs
 _PROVABLE = ("forall", "exists", "count", "sum")
 
 
@@ -97,7 +98,7 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
     ensures = [run.formula(condition.test) for condition in spec.ensures]
     if not run.calls:
         raise NotProvable("the block does not ask the model", _find_block(spec))
-    if not spec.allows_unchanged:
+    if compared_functions(spec, models, lambda _: False):
         guards += _require_change(run, guards)
     return Question(
         spec=spec,
@@ -119,6 +120,8 @@ def _require_change(run: _Run, guards: list[core.Expr]) -> list[core.Expr]:
     """
     tests: list[core.Expr] = []
     first = run.calls[0]
+    if len(run.calls) == 1:  # whatever it is called
+        return [core.Constant(False, span=_find_block(run.spec) or Span(0, 0))]
     for call in run.calls[1:]:
         changed = [name for name in call if call[name] != first[name]]
         for name in changed:
@@ -169,6 +172,7 @@ class _Run:
     def __init__(
         self, spec: core.Spec, schema: Schema, models: Collection[str]
     ) -> None:
+        self.spec = spec
         self.schema = schema
         self.models = models
         self.function = ""
