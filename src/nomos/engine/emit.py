@@ -78,10 +78,8 @@ class Emitter:
         spec = self.spec
         body = self._inputs()
         for one in spec.guarded_variables:
-            if isinstance(one, core.Let):
-                body.append(self.let(one))
-            else:
-                body.append(self._unless(one, "discard"))
+            is_let = isinstance(one, core.Let)
+            body += [self.let(one) if is_let else self._unless(one, "discard")]  # type: ignore[arg-type]  # they fit
         body.append(ast.Expr(self._ours("accept")))
         body += copy.deepcopy(list(spec.code.statements))
         body.append(self._end_of_block())

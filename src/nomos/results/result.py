@@ -75,11 +75,6 @@ class Counts:
     seconds: float = 0.0
 
     @property
-    def skipped(self) -> int:
-        """The cases that spent no budget."""
-        return self.discarded + self.unchanged
-
-    @property
     def judged(self) -> int:
         """The cases that an `ensures` was decided on: what rates are taken of."""
         return self.passed + self.violations

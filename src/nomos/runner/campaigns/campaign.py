@@ -33,7 +33,6 @@ from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
-    UNCHANGED,
     count_reasons,
     find_reached,
     find_starved,
@@ -286,14 +285,9 @@ class Campaign:
         if why == _STARVED:
             tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
-            unchanged = int((verdicts == Verdict.UNCHANGED).sum())
-            out = (
-                totals.discarded
-                + totals.unchanged
-                + int(np.isin(verdicts, NOT_JUDGED).sum())
-            )
+            out = totals.discarded + totals.unchanged
+            out += int(np.isin(verdicts, NOT_JUDGED).sum())
             reasons = self.reasons + count_reasons(judged, end)
-            reasons[UNCHANGED] = totals.unchanged + unchanged
             self.problem = starvation(reasons, tests, out)
         return end, why
 
@@ -313,8 +307,7 @@ class Campaign:
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
         self.rates.add(judged.told[:end])
-        if judged.reasons:
-            self.reasons += count_reasons(judged, end)
+        self.reasons += count_reasons(judged, end)
 
     def _crash(self, crash: CrashedCase) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
@@ -381,9 +374,8 @@ class Campaign:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
             return too_few_calls(self.meter.limit, self.calls_of_case)
-        if not counts.tests and counts.skipped:
-            reasons = self.reasons + Counter({UNCHANGED: counts.unchanged})
-            return starvation(reasons, 0, counts.skipped)
+        if not counts.tests and (out := counts.discarded + counts.unchanged):
+            return starvation(self.reasons, 0, out)
         if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
         return ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.interpreter import NOT_JUDGED
+from nomos.engine.interpreter import Verdict as CaseVerdict
 from nomos.engine.judged import Judged
 from nomos.results.result import Crash, Ensures, Result, Verdict
 from nomos.results.verdict import MOVING
@@ -68,7 +69,8 @@ def idle(cases: int, ensures: Sequence[Ensures]) -> str:
 
 def count_reasons(judged: Judged, end: int) -> Counter[str]:
     """Count why the first cases were discarded."""
-    counted: Counter[str] = Counter()
+    unchanged = int((judged.verdicts[:end] == CaseVerdict.UNCHANGED).sum())
+    counted: Counter[str] = Counter({UNCHANGED: unchanged} if unchanged else {})
     why = judged.why[:end]
     for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
         if times:

@@ -98,7 +98,10 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
-    drawn = min(_MOST_DRAWN, wanted * (accepted + counts.skipped) // accepted)
+    drawn = min(
+        _MOST_DRAWN,
+        wanted * (accepted + counts.discarded + counts.unchanged) // accepted,
+    )
     size = drawn if listed is None else len(listed)
     sample = FlakinessSample(
         replace(result, live=None, bugs=(), crashes=()),
