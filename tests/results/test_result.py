@@ -18,6 +18,7 @@ from nomos.results.analysis import (
     Shrunk,
     ShrunkRecord,
 )
+from nomos.results.measured import GroupRate, RateFound
 from nomos.results.result import (
     Bug,
     CallCounts,
@@ -92,6 +93,18 @@ FULL = Result(
     space=400,
     rate=RATE,
     next_bug=Estimate(0.2, RATE),
+    rates=(
+        RateFound(
+            "fair",
+            "fair: rate(a) <= 0.5",
+            9,
+            "undecided",
+            0.4,
+            Interval(0.3, 0.6, 0.95),
+            (GroupRate("a", 4, 10, Interval(0.3, 0.6, 0.95)),),
+            "more cases are needed",
+        ),
+    ),
     ensures=(EnsuresCounts("first", "d1 <= d2", 9, 3, 2, RATE),),
     margins={1.0: 3, 2.5: 1},
     bugs=(

@@ -29,6 +29,7 @@ from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
 from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
 from nomos.lang import core
+from nomos.lang.dates import date_text
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its margin.
@@ -65,6 +66,7 @@ class Outcome:
     margin: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
     reached: int = 0  # a bit for each `ensures` that is about the case
+    told: int = 0  # two bits for each rate: is it of the case, and does that count
 
 
 class Case(Running):
@@ -78,6 +80,7 @@ class Case(Running):
         super().__init__(program, draws)
         self.failures: list[str] = []  # the `ensures` that do not hold, in order
         self.reached = (1 << len(program.spec.ensures)) - 1  # all
+        self.told = 0
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
@@ -106,6 +109,11 @@ class Case(Running):
         if not premise:
             self.reached &= ~(1 << number)
         return premise
+
+    def tell_rate(self, number: int, counts: bool | None) -> None:
+        """Note that a rate is of this case, and whether it counts; None: it is not."""
+        if counts is not None:
+            self.told |= (1 + 2 * counts) << 2 * number
 
     equal = staticmethod(operators.equal)
     differ = staticmethod(operators.differ)
@@ -154,24 +162,29 @@ class Case(Running):
             self.calls,
             outputs=self.made,
             reached=self.reached,
+            told=self.told,
         )
 
     def _make_violation(
         self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
     ) -> Outcome:
-        ensures = self.program.spec.ensures
+        ensures, dates = self.program.spec.ensures, self.program.spec.dates
         return Outcome(
             Verdict.VIOLATED,
             choices,
             accepted=True,
             why=self.failures[0],
-            values=dict(self.values),
+            values={
+                name: date_text(value) if name in dates else value
+                for name, value in self.values.items()
+            },
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
             margin=margin(self.failures[0], self.values),
             reached=self.reached,
+            told=self.told,
         )
 
 

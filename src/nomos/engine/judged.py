@@ -111,13 +111,17 @@ class CrashedCase:
     is_unreadable: bool = False
 
 
+_OF_CASES = ("verdicts", "accepted", "calls", "why", "told")
+
+
 @dataclass(slots=True)
 class Judged:
     """The verdicts on the first cases of a chunk, in their order.
 
     `accepted` tells which cases got past `requires` and so spent budget; `calls` how
     many calls of the model each makes when run by itself. `why` numbers the reason of
-    each discarded case among `reasons`, -1 for the others. `signals` tell a search of
+    each discarded case among `reasons`, -1 for the others. `told` has two bits for each
+    rate: whether it is of a case, and whether the case counts. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
     each `ensures` that was more than an implication whose premise no case has. `inputs`
     is the checksum of the inputs that the cases were drawn from, where it is known.
@@ -128,6 +132,7 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
+    told: Array
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[CrashedCase, ...] = ()
@@ -151,11 +156,10 @@ class Judged:
 
     def first(self, count: int) -> Judged:
         """Return the verdicts on the first of the cases."""
-        names = ("verdicts", "accepted", "calls", "why")
         found = self.violations
         return replace(
             self,
-            **{name: getattr(self, name)[:count] for name in names},
+            **{name: getattr(self, name)[:count] for name in _OF_CASES},
             violations=found.take(np.flatnonzero(found.rows < count)),
             crashes=tuple(crash for crash in self.crashes if crash.row < count),
         )
@@ -192,6 +196,7 @@ def no_verdicts(count: int) -> Judged:
         np.zeros(count, dtype=bool),
         np.zeros(count, dtype=np.int32),
         np.full(count, -1, dtype=np.int32),
+        np.zeros(count, dtype=np.int32),
         reached=0,
     )
 
@@ -206,6 +211,8 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     rows = chunk.rows[:count]
     judged.verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
+    if len(columns.told):
+        judged.told[rows] = columns.told[:count]
     violated = np.flatnonzero(columns.failed[:count])
     judged.verdicts[rows[violated]] = Verdict.VIOLATED
     if len(violated) and not columns.verdicts_only:
@@ -251,6 +258,7 @@ def add_resolved(
         judged.why[row] = -1
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
             judged.reached |= outcome.reached
+            judged.told[row] = outcome.told
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
@@ -302,7 +310,7 @@ def merge_judged(parts: list[Judged]) -> Judged:
     first = 0
     for part in parts:
         here = slice(first, first + len(part))
-        for name in ("verdicts", "accepted", "calls", "why"):
+        for name in _OF_CASES:
             getattr(whole, name)[here] = getattr(part, name)
         whole.why[here][part.why >= 0] += len(whole.reasons)
         whole.reasons += part.reasons

@@ -246,6 +246,18 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """Of the cases that have `given`, how many have `event`; None: of all cases.
+
+    In the `ensures` of a campaign it stands as a variable of the name `rate#0` and so on.
+    """
+
+    event: Expr
+    given: Expr | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Param:
     """A constant of the run: its name, its type, its value, and what it may be."""
 
@@ -292,6 +304,14 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    rates: tuple[Rate, ...] = ()
+    campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
+
+    @property
+    def dates(self) -> frozenset[str]:
+        """The vars that are dates."""
+        lets = (*self.variables, *self.later_variables)
+        return frozenset(let.name for let in lets if let.value.type is Type.DATE)
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gate import by_subject
 from nomos.results.margins import against_chance, histogram, join_margins
+from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import spread
 from nomos.results.verdict import (
@@ -65,6 +66,8 @@ class EnsuresView:
     @property
     def words(self) -> str:
         """How many bugs it has, and how often it is violated."""
+        if not self.unique_bugs:
+            return self.rate
         return f"{number_of(self.unique_bugs, 'bug')}, {self.rate}"
 
 
@@ -213,6 +216,11 @@ def model_names(told: Sequence[PropertyView]) -> list[str]:
 
 
 def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
+    if result.rates and not result.counts.violations:
+        if verdict == "violated":
+            return "a rate over the campaign is not as it should be"
+        if verdict == "undecided":
+            return "the cases do not tell whether a rate is as it should be"
     if verdict != "holds":
         return MEANINGS[verdict]
     proved = result.proof is not None and result.scope == result.proof.scope
@@ -274,6 +282,10 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         yield Remark(result.problem, is_problem=True)
     elif result.verdict == "failed":
         yield Remark("there is no verdict", is_problem=True)
+    for rate in result.rates:
+        if rate.verdict == "undecided":
+            said = f"`{rate.text}` is undecided: {rate.reason}"
+            yield Remark(said, is_problem=True)
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
@@ -297,25 +309,32 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
             f"of {count_of(recorded.tried, 'bug')} known before,"
             f" {recorded.tried - fixed} are left, {fixed} fixed"
         )
-    if result.proof is not None:
-        if near := nearest_text(result.proof):
-            yield Remark(f"the case of the proof: {near}")
-        is_open, place = (
-            result.verdict == "undecided",
-            result.proof.reason.partition("\n"),
-        )
-        if is_open or place[2]:
-            said = MEANINGS["undecided"] if is_open else "the proof ends here"
-            yield Remark(said, place[2], is_problem=is_open)
+    yield from _remarks_of_proof(result)
     if result.reason in ("interrupted", "terminated"):
         yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
+
+
+def _remarks_of_proof(result: Result) -> Iterable[Remark]:
+    if result.proof is None:
+        return
+    if near := nearest_text(result.proof):
+        yield Remark(f"the case of the proof: {near}")
+    is_open, place = result.verdict == "undecided", result.proof.reason.partition("\n")
+    if is_open or place[2]:
+        said = MEANINGS["undecided"] if is_open else "the proof ends here"
+        yield Remark(said, place[2], is_problem=is_open)
 
 
 def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     """Return each `ensures` with its own rate, where there are several."""
     first = results[0]
     judged = sum(result.counts.judged for result in results)
-    for number, one in enumerate(first.ensures if len(first.ensures) > 1 else ()):
+    for of_rates in first.rates:
+        every = (one for result in results for one in result.rates)
+        told = " / ".join(measured_text(e) for e in every if e.text == of_rates.text)
+        yield EnsuresView(of_rates.text, of_rates.line, "", told)
+    several = len(first.ensures) + len(first.rates) > 1
+    for number, one in enumerate(first.ensures if several else ()):
         same = [result.ensures[number] for result in results if result.ensures]
         violations = [e.violations for e in same]
         rate = tried_text(results, violations)

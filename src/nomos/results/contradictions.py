@@ -36,6 +36,12 @@ def find_contradictions(result: Result) -> list[str]:
     ]
     if result.verdict in ("holds", "none-found") and counts.violations:
         found.append(f"{result.verdict}, and {counts.violations} violations")
+    if result.verdict in ("holds", "none-found"):
+        found += [
+            f"{result.verdict}, and `{rate.text}` is {rate.verdict}"
+            for rate in result.rates
+            if rate.verdict != "holds"
+        ]
     is_proved = result.proof is not None and result.proof.verdict == "holds"
     if result.verdict == "holds" and not is_proved and not result.is_exact:
         found.append("it holds, and not every case was tried, or some are flaky")

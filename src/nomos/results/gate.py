@@ -189,6 +189,8 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
+    if any(result.broken_rates for result in results):
+        return Ruling(results, 1, "a rate over the campaign is not as it should be")
     if any(is_flaky(result.counts, gate.accept_flaky) for result in results):
         return Ruling(
             results, 3, "violations did not fail again: the rate is not known"
@@ -212,6 +214,8 @@ def _plain_status(result: Result, gate: Gate) -> int:
     counts = result.counts
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
+    if any(rate.verdict == "undecided" for rate in result.rates):
+        return 3
     if result.verdict != "violated":
         return int(gate.fail_on == "undecided" and _is_undecided(result))
     if gate.names_ensures:
@@ -233,10 +237,11 @@ def _breaks_named(result: Result, asked: str) -> bool:
 
     Of recorded bugs nobody knows which one they violate: they count.
     """
-    names = [one.name for one in result.subject.ensures]
+    names = [one.name for one in (*result.subject.ensures, *result.rates)]
     if not any(is_named(result, name, asked) for name in names):
         return False
     broken = {one.name for one in result.ensures if one.violations}
+    broken |= {one.name for one in result.broken_rates}
     witness = None if result.proof is None else result.proof.witness
     broken |= {names[number] for number in witness.failures} if witness else set()
     return not broken or any(is_named(result, name, asked) for name in broken)

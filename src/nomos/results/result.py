@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from nomos.results.analysis import Analysis, Shrunk
 from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
+from nomos.results.measured import Ensures as Ensures
+from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -22,15 +24,6 @@ if TYPE_CHECKING:
 Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Decision = Literal["holds", "violated", "undecided"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ensures:
-    """One `ensures` of a spec: its name, its text on one line, and its line."""
-
-    name: str
-    text: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +259,7 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
+    rates: tuple[RateFound, ...] = ()  # of the `ensures` over all cases together
     margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
@@ -304,7 +298,14 @@ class Result:
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
-        return bool(proved or self.counts.new_bugs or self.recorded.new)
+        return bool(
+            proved or self.counts.new_bugs or self.recorded.new or self.broken_rates
+        )
+
+    @property
+    def broken_rates(self) -> tuple[RateFound, ...]:
+        """The `ensures` of rates that are violated."""
+        return tuple(one for one in self.rates if one.verdict == "violated")
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:
@@ -361,6 +362,7 @@ _NOT_IN_ALL = {
     "mode",
     "calls",
     "finished",
+    "rates",
 }
 
 

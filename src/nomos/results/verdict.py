@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
+from nomos.results.measured import RateFound, measured_text
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import describe_rate
 
@@ -111,6 +112,7 @@ def verdict_of(
     is_complete: bool,
     recorded: int = 0,
     accepted: float = 0.0,
+    rates: Sequence[RateFound] = (),
 ) -> Verdict:
     """Return the verdict: a violation needs one bug that was seen when run in isolation.
 
@@ -121,6 +123,9 @@ def verdict_of(
         return "violated"
     if problem or is_flaky(counts, accepted) or counts.violations:
         return "failed"
+    found = {rate.verdict for rate in rates}
+    if found - {"holds"}:
+        return "violated" if "violated" in found else "undecided"
     unsure = counts.flaky or counts.nondeterministic or counts.unreadable
     return "holds" if is_complete and not unsure else "none-found"
 
@@ -173,7 +178,9 @@ def nearest_text(proof: Proof) -> str:
 
 def rate_text(results: Sequence[Result]) -> str:
     """Say how often cases are violated, over all seeds, and what a proof knows."""
-    proof = results[0].proof
+    proof, first = results[0].proof, results[0]
+    if first.rates and not first.ensures:
+        return "; ".join(measured_text(rate) for rate in first.rates)
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
         said.insert(0, tried_text(results, [r.counts.violations for r in results]))

@@ -45,6 +45,7 @@ class Columns:
         self.scope: Scope = {}
         self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
         self.margins: Array = np.empty(0)  # by how much the first of them is missed
+        self.told: Array = np.empty(0, dtype=np.int32)  # two bits for each rate
         self.reached = 0  # a bit for each `ensures` whose premise some case has
 
     @property
@@ -97,7 +98,8 @@ class Columns:
         count = len(self.chunk.rows)
         self.failed = np.zeros(count, dtype=np.int64)
         self.margins = np.full(count, np.nan)
-        rows = None if self._asks_all else find_undecided(self)
+        asks_all = self._asks_all or self.spec.rates
+        rows = None if asks_all else find_undecided(self)
         for number, condition in enumerate(self.spec.ensures):
             if rows is None:
                 holds = self._holds(number, condition.test)
@@ -110,11 +112,26 @@ class Columns:
             if len(at) and not self.verdicts_only:
                 self.margins[at] = self._margins(condition.test, at)
             self.failed[failing] |= 1 << number
+        self.told = self._tell_rates(count)
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.isolate_discarded(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.margins = self.failed[stays], self.margins[stays]
+            self.told = self.told[stays]
+
+    def _tell_rates(self, count: int) -> Array:
+        """Return which rates are of each case, and where that counts."""
+        told = np.zeros(count, dtype=np.int32)
+        for number, rate in enumerate(self.spec.rates):
+            at: At = None
+            if rate.given is not None:
+                at = np.flatnonzero(self.evaluator.truth(rate.given, None, self.scope))
+            if at is None or len(at):
+                counts = self.evaluator.truth(rate.event, at, self.scope)
+                bits = (1 + 2 * counts.astype(np.int32)) << 2 * number
+                told[slice(None) if at is None else at] |= bits
+        return told
 
     def _holds(self, number: int, test: core.Expr) -> Array:
         """Return where an `ensures` holds; note whether a case has what it is about."""

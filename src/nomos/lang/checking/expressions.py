@@ -15,7 +15,9 @@ from nomos.lang.checking.calls import (
     resolve_call,
 )
 from nomos.lang.checking.comparisons import elaborate_comparison, type_family
+from nomos.lang.checking.dates import check_arithmetic, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
+from nomos.lang.checking.rates import elaborate_rate, is_rate
 from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.checking.types import (
     INTEGER,
@@ -59,6 +61,11 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return _elaborate_call(scope, expr)
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
+        case syntax.Given(event=event):
+            scope.report(
+                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
+            )
+            return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
             return _elaborate_unary(
                 scope, operator, elaborate_expr(scope, operand), span
@@ -138,17 +145,9 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
         right = elaborate_expr(scope, node.right)
-        sides = [
-            s
-            for s in (result, right)
-            if s.type is not Type.RECORD or not is_indexed(scope, s)
-        ]
-        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", *sides)
+        result, right = read_dates(result, right)
         sign = cast('Literal["+", "-", "*", "/", "%", "**"]', node.operator)
-        types = {result.type, right.type}
-        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
-        if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
-            type_ = Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+        type_ = check_arithmetic(scope, sign, result, right)
         span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
@@ -299,6 +298,8 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
+    if is_rate(scope, expr):
+        return elaborate_rate(scope, expr, elaborate_condition)
     arguments = _elaborate_arguments(scope, expr)
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Role.DEFINITION:

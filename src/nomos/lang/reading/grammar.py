@@ -106,6 +106,7 @@ _NODES = {
     "unary": syntax.Unary,
     "feature": syntax.Feature,
     "named": syntax.Named,
+    "given": syntax.Given,
     "update": syntax.Update,
     "call": syntax.Call,
 }

@@ -30,6 +30,7 @@ from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
+from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
@@ -81,6 +82,8 @@ class About:
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
     device: str = "cpu"  # of its tensors
+    rates: tuple[core.Rate, ...] = ()
+    campaign_ensures: tuple[core.Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class Worker:
             input_count(program),
             marks,
             program.device,
+            program.spec.rates,
+            program.spec.campaign_ensures,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
@@ -284,16 +289,18 @@ class Worker:
         )
         judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
-        if asked.signals and count == asked.count:
+        if asked.signals and len(judged) == asked.count:
             signals = making.measure_signals(cases)
-            judged.signals = None if signals is None else signals[:, : len(judged)]
+            judged.signals = signals
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls suffice."""
+        """Run cases alone, as far as the calls and the time suffice."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
         for case in cases:
+            if outcomes and self.lease.seconds_left <= 0:
+                break
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
                 outcome = self._rerun_isolated(prepared, case)
