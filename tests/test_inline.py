@@ -215,11 +215,6 @@ class TestTables:
         back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
-    def test_dates_are_refused_with_a_remedy(self):
-        dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-        with pytest.raises(nomos.DomainError, match="holds dates"):
-            as_table(dates)
-
     @pytest.mark.parametrize(
         ("column", "kind", "fits", "unfit"),
         [

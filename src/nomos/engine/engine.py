@@ -14,6 +14,7 @@ import numpy as np
 from nomos.accepted import Mode
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.reading.dates import days_as_dates
 from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
@@ -203,7 +204,9 @@ class Engine:
             chunk.settle()
             first = columns.scope[program.spec.inputs[0]].places
             places = nowhere if first is None else first
-            return chunk.rows, places, {name: columns.column(name) for name in names}
+            values = {name: columns.column(name) for name in names}
+            dates = {n: days_as_dates(values[n]) for n in program.spec.dates & {*names}}
+            return chunk.rows, places, values | dates
 
     def run(
         self,
