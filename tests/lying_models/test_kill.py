@@ -216,7 +216,9 @@ def test_a_repair_killed_at_a_random_moment(shop: Path, seed: int) -> None:  # n
         is_written = written.exists()
         written.unlink(missing_ok=True)
         out = json.loads(Path("out.json").read_text())
-        out["repair"]["notes"].pop("--resume", None)  # where it was killed before its first round
+        out["repair"]["notes"].pop(
+            "--resume", None
+        )  # where it was killed before its first round
         return process.returncode, (is_written, out)
 
     began = time.monotonic()
