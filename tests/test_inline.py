@@ -215,6 +215,23 @@ class TestTables:
         back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
+    @pytest.mark.parametrize(
+        ("column", "kind", "fits", "unfit"),
+        [
+            (pd.array([1, None, 3], dtype="Int8"), "Integer", 5.0, 128.0),
+            (pd.array([1, None, 3], dtype="Int64"), "Integer", np.nan, 0.5),
+            (pd.array([True, None, False], dtype="boolean"), "Flag", 1.0, 2.0),
+            (pd.array([1.5, None, 3], dtype="Float32"), "Real", 0.1, 1e300),
+            (np.array([1, 2, 3], "f2"), "Integer", 2048.0, 2049.0),
+            (np.array([1, 2, 3]), "Integer", 5.0, np.nan),
+            (pd.Categorical([3, 1, None]), "Category", 2.0, 5.0),
+            (pl.Series([1, None, 3], dtype=pl.UInt8), "Integer", np.nan, 256.0),
+            (pl.Series([True, None, False]), "Flag", np.nan, 0.5),
+            (pl.Series([1.5, None, 3.0]), "Real", 0.1, None),
+            (pl.Series([None, None], dtype=pl.Int64), "Real", np.nan, 0.5),
+        ],
+        ids=str,
+    )
     def test_a_column_comes_back_in_its_own_type_or_is_refused(
         self, column, kind, fits, unfit
     ):

@@ -47,6 +47,8 @@ _BUILT_IN = (
     "onnx:KIND",
     "serving.endpoints:KIND",
 )
+# Libraries that are not imported by the name of their row.
+_IMPORTED_AS = {"transformers", "stable_baselines3", "onnxruntime"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,6 +107,13 @@ def all_kinds() -> tuple[ModelKind, ...]:
         module = module if "." in module else f"formats.{module}"
         found.append(getattr(import_module(f"nomos.models.{module}"), name))
     return tuple(found)
+
+
+def library_names() -> set[str]:
+    """Return what the libraries of models are imported as; no kind is loaded for that."""
+    rows = {row.partition(":")[0] for row in _BUILT_IN} | _IMPORTED_AS
+    kinds = all_kinds() if all_kinds.cache_info().currsize else ()
+    return rows | {name for kind in kinds for name in (kind.extra, kind.package)}
 
 
 def _load_registered(point: EntryPoint) -> ModelKind:

@@ -262,7 +262,7 @@ class _Rate:
     def __str__(self) -> str:
         known = "exactly " if self.is_exact else ""
         share = percent(self.violated / self.cases)
-        return f"{known}{self.violated} of {self.cases} ({share})"
+        return f"{known}{self.violated:,} of {self.cases:,} ({share})"
 
 
 def _violations(result: Result, gate: Gate) -> int:
