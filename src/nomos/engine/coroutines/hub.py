@@ -30,12 +30,13 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.device import Array
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
 from nomos.engine.program import Running
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import ModelError
 
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
@@ -88,7 +89,8 @@ class LaneWorker(greenlet):
             listen(lane)
             try:
                 lane.result = lane.function(*lane.arguments)
-            except OF_THE_CASE as error:
+            except BaseException as error:
+                raise_own(error)
                 lane.failure = error
             if lane.is_lost:
                 lane.failure = Unrepeatable()
@@ -231,9 +233,8 @@ class Hub:
             return
         try:
             answer = items(function.many(*([argument] for argument in case)))[0]
-        except ModelError:
-            raise
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error, ModelError)
             worker.throw(error)
         else:
             current_lease().note_exception(current_lease().failure)
