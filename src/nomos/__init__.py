@@ -10,7 +10,15 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from nomos import relations, texts, transformations
     from nomos.api import assert_holds, run_specs
-    from nomos.domain import Domain, Schema, batched, concurrent, random, tensors
+    from nomos.domain import (
+        Domain,
+        Schema,
+        asking,
+        batched,
+        concurrent,
+        random,
+        tensors,
+    )
     from nomos.errors import (
         Discard,
         DomainError,
@@ -34,6 +42,7 @@ __all__ = [
     "StoreError",
     "Unreadable",
     "__version__",
+    "asking",
     "assert_holds",
     "batched",
     "concurrent",
@@ -52,7 +61,7 @@ __all__ = [
 _HOMES = {
     "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError"
     " Unreadable",
-    "nomos.domain": "Domain Schema batched concurrent random tensors",
+    "nomos.domain": "Domain Schema asking batched concurrent random tensors",
     "nomos.api": "assert_holds run_specs",
     "nomos.inline": "run spec",
     "nomos.magic": "load_ipython_extension",

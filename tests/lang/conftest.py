@@ -82,6 +82,8 @@ def offer() -> Offer:
         FeatureType("sex", Type.STRING, ("Female", "Male")),
         FeatureType("amount", Type.REAL),
         FeatureType("school", Type.INT, ("none", "some", "high"), is_ordered=True),
+        FeatureType("left", Type.DATE, None, takes_missing=True),
+        FeatureType("back", Type.DATE),
     )
     orders = {"grade": ("low", "mid", "high")}
     offered = {function.name: function for function in functions}

@@ -80,6 +80,14 @@ class Feature:
         written = np.array([self.write(value) for value in values], dtype=object)
         return written.reshape(-1, self.width)
 
+    def show_value(self, value: Any) -> Any:
+        """Return a value as a reader sees it."""
+        return value
+
+    def read_value(self, columns: Array) -> Any:
+        """Return the value held by one row's columns as a reader sees it."""
+        return self.show_value(self.decode_value(columns))
+
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
         if not np.isfinite(self._known(columns)).all():
@@ -142,8 +150,10 @@ def _outside(
     feature: Feature, columns: Array, low: float, high: float
 ) -> Iterator[str]:
     if columns.size and (columns.min() < low or columns.max() > high):
-        found = f"{columns.min():g} to {columns.max():g}"
-        yield f"`{feature.name}` ranges over {found}, outside {low:g} to {high:g}"
+        ends = (float(columns.min()), float(columns.max()), low, high)
+        shown = [feature.show_value(end) for end in ends]
+        first, last, *limits = (e if isinstance(e, str) else f"{e:g}" for e in shown)
+        yield f"`{feature.name}` ranges over {first} to {last}, outside {' to '.join(limits)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +322,9 @@ class Schema:
 
     @cached_property
     def readers(self) -> tuple[tuple[str, Callable[[Array], Any], slice], ...]:
-        """The name of each feature, how it is read, and its columns."""
+        """The name of each feature, how a reader sees it, and its columns."""
         places = [self.places[feature.name] for feature in self.features]
-        return tuple((feature.name, feature.decode_value, at) for feature, at in places)
+        return tuple((feature.name, feature.read_value, at) for feature, at in places)
 
     @cached_property
     def types(self) -> tuple[FeatureType, ...]:

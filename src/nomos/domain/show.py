@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.records import field_names, get_feature
+from nomos.domain.records import field_names
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
 
@@ -131,8 +131,7 @@ def looks(
 
 def _array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
-        features = schema.features
-        read = {f.name: get_feature(record, f.name, schema) for f in features}
+        read = {name: read(record[at]) for name, read, at in schema.readers}
         # NaN would differ from itself where two records are compared.
         return Fields({n: "missing" if v != v else v for n, v in read.items()})
     if record.ndim == 3 and record.shape[0] in (1, 3):  # channels first, as in torch

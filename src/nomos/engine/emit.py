@@ -17,7 +17,7 @@ from nomos.lang.checking.names import names_bound_by
 from nomos.lang.types import BUILT_IN, NUMBERS, Type
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
-_NUMERIC = NUMBERS | {Type.BOOL}
+_NUMERIC = NUMBERS | {Type.BOOL, Type.DATE}
 _LONGEST_SUM = 50  # operators that are written as such; a longer chain is a call
 _FOLDS = {
     "forall": "all_of",

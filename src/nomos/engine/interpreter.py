@@ -29,6 +29,7 @@ from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
 from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
 from nomos.lang import core
+from nomos.lang.dates import date_text
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its margin.
@@ -167,13 +168,16 @@ class Case(Running):
     def _make_violation(
         self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
     ) -> Outcome:
-        ensures = self.program.spec.ensures
+        ensures, dates = self.program.spec.ensures, self.program.spec.dates
         return Outcome(
             Verdict.VIOLATED,
             choices,
             accepted=True,
             why=self.failures[0],
-            values=dict(self.values),
+            values={
+                name: date_text(value) if name in dates else value
+                for name, value in self.values.items()
+            },
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures

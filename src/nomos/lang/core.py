@@ -311,6 +311,12 @@ class Spec:
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
 
     @property
+    def dates(self) -> frozenset[str]:
+        """The vars that are dates."""
+        lets = (*self.variables, *self.later_variables)
+        return frozenset(let.name for let in lets if let.value.type is Type.DATE)
+
+    @property
     def lists(self) -> dict[str, tuple[str, ...]]:
         """The lists of inputs, each with the names of its items."""
         found: dict[str, tuple[str, ...]] = {}

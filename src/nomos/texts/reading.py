@@ -257,10 +257,15 @@ def _local_encoder() -> Callable[[list[str]], Any]:
     return encode
 
 
+def find_placeholders(template: str) -> list[str]:
+    """Return the names that a template asks for, as often as they stand there."""
+    return _PLACEHOLDER.findall(template)
+
+
 def fill_template(template: str, values: Mapping[str, Any]) -> str:
     """Put values in the places of their names: `{question}`. What they hold is text."""
     known = ", ".join(values)
-    for name in _PLACEHOLDER.findall(template):
+    for name in find_placeholders(template):
         if name not in values:
             raise ModelError(f"the prompt asks for {{{name}}}; there is {known}")
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), template)

@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
 from itertools import islice
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import MISSING
+from nomos.lang.dates import to_days
 
 Piece = Array | list[str]  # texts as an array of bytes, or as they are
 _GLANCE = 1000  # cells, by which most columns are seen to be no dates
@@ -165,11 +165,9 @@ def number(text: str) -> float | None:
 
 def _date(text: str) -> float | None:
     """Return a date as the days since 1970, None of what is no date."""
-    if text.isdigit():  # 20260102, which may be any number
-        return None
     try:
-        return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) / timedelta(days=1)
-    except (ValueError, TypeError):  # no date, or one with a zone
+        return to_days(text)
+    except ValueError:
         return None
 
 

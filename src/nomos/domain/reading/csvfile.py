@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.dates import Dated, DateTime
 from nomos.domain.reading.arrow import ARROW_SUFFIXES, read_arrow_file
-from nomos.domain.reading.cells import Cells, as_cells, number
+from nomos.domain.reading.cells import Cells, are_dates, as_cells, number
+from nomos.domain.reading.dates import date_maker, days_as_dates, infer_date
 from nomos.domain.reading.splitting import split_file
 from nomos.domain.reading.table import infer_feature
 from nomos.domain.records import cast_values, whole_limits
@@ -30,6 +32,7 @@ from nomos.domain.schema import (
     Schema,
 )
 from nomos.errors import DomainError
+from nomos.lang.dates import date_text
 
 Columns = Mapping[str, Sequence[str]]
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
@@ -71,6 +74,10 @@ def infer_features(
             continue
         if (values := cells.numbers()) is not None:
             known = bool(np.isfinite(values).any())
+            if known and are_dates(cells):
+                form = next(cell for cell in cells if cell.strip() not in MISSING)
+                features.append(infer_date(name, values, form.strip()))
+                continue
             features.append(infer_feature(name, values) if known else Real(name, 0, 0))
         elif len(kinds := text_levels(cells, most_levels)) <= most_levels:
             levels = tuple(sorted(kinds))
@@ -142,7 +149,8 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
 def _cast_columns(path: Path, feature: Feature, part: Array, dtype: Any) -> Array:
     """Return columns in the type of rows; refuses whole numbers that it would change."""
     kind = np.dtype(dtype)
-    if (
+    is_time = isinstance(feature, DateTime) and kind != np.float64
+    if not is_time and (
         kind.kind == "f"
         and np.fmax.reduce(np.abs(part), axis=None, initial=0) <= whole_limits(kind)[1]
     ):
@@ -153,10 +161,13 @@ def _cast_columns(path: Path, feature: Feature, part: Array, dtype: Any) -> Arra
     if kind.kind == "f":  # some are held all the same
         with np.errstate(over="ignore"):
             lost = lost[(lost.astype(kind) != lost) | (np.abs(lost) > 2**53)]
+    if is_time:  # to the microsecond
+        lost = part[np.abs(part.astype(kind) - part) > 1e-11]
     try:
         if not lost.size:
             return cast_values(part, kind)
-        problem = f"{lost[0]:.0f} does not fit rows of {kind}"
+        shown = date_text(lost[0]) if is_time else f"{lost[0]:.0f}"
+        problem = f"{shown} does not fit rows of {kind}"
     except OverflowError as error:
         problem = str(error)
     remedy = "; read_rows(..., dtype=float) holds more" * (kind != np.float64)
@@ -182,11 +193,12 @@ def read_labels(path: str | Path, name: str) -> Any:
     return labels.astype(np.int64) if is_whole else labels
 
 
-def to_frame(rows: Array, schema: Schema) -> Any:
+def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
     """Return rows as the data frame that pandas would read from the CSV file.
 
     For models that were trained on one: categories are texts again, and what pandas
-    takes for a gap is one.
+    takes for a gap is one. Dates are texts too, or what `dates` says: a type such as
+    `"datetime64[ns]"`, as of columns that were parsed, or `"days"` since 1970.
     """
     import pandas as pd
 
@@ -195,11 +207,12 @@ def to_frame(rows: Array, schema: Schema) -> Any:
         name = feature.name
         if isinstance(feature, OneHot):
             raise TypeError(f"{name}: to_frame does not know its columns' names")
-        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start])
+        column = rows[:, schema.place(name)[1].start]
+        made[name] = _frame_column(feature, column, dates)
     return pd.DataFrame(made)
 
 
-def _frame_column(feature: Feature, column: Array) -> Any:
+def _frame_column(feature: Feature, column: Array, dates: str) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
@@ -210,9 +223,25 @@ def _frame_column(feature: Feature, column: Array) -> Any:
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)
+    if isinstance(feature, Dated):
+        return _dates_column(feature, column, dates)
     if isinstance(feature, Integer | Flag) and np.isfinite(column).all():
         return np.rint(column).astype(np.int64)
     return column.astype(np.float64)
+
+
+def _dates_column(feature: Dated, column: Array, kind: str) -> Any:
+    import pandas as pd
+
+    if kind == "days":
+        return column.astype(np.float64)
+    if kind == "text":
+        make = date_maker(feature.form)
+        texts = [None if day != day else make(day) for day in column.tolist()]
+        return pd.Series(texts, dtype=pd.Series([""]).dtype)
+    moments = pd.Series(days_as_dates(column))
+    has_zone = "," in kind
+    return (moments.dt.tz_localize("UTC") if has_zone else moments).astype(kind)
 
 
 def _part(
@@ -255,7 +284,11 @@ def _refuse_cell(
 def feature_code(feature: Feature) -> str:
     """Return a feature as the Python text that makes it."""
     names = [field.name for field in fields(feature) if field.name != "missing"]
-    parts = [_code(getattr(feature, name)) for name in names]
+    values = [getattr(feature, name) for name in names]
+    if isinstance(feature, Dated):
+        make = date_maker(feature.form)
+        values = [feature.name, *(make(end) for end in values[1:3])]
+    parts = [_code(value) for value in values]
     parts += ["missing=True"] * feature.takes_missing * hasattr(feature, "missing")
     return f"{type(feature).__name__}({', '.join(parts)})"
 

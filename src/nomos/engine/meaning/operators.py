@@ -20,6 +20,7 @@ from nomos.engine.meaning.vectors import (
     isclose,
     norm,
 )
+from nomos.lang.dates import to_days
 
 Function = Callable[..., Any]
 
@@ -195,6 +196,8 @@ BUILT_INS: dict[str, Function] = {
     "round": round_number,
     "missing": is_missing,
     "norm": norm,
+    "date": to_days,
+    "days": lambda count: count,
     "sqrt": extend_to_vectors(math.sqrt),
     "exp": extend_to_vectors(math.exp),
     "log": extend_to_vectors(math.log),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from typing import Literal
 
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking.dates import read_date, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.scope import Scope
 from nomos.lang.checking.types import (
+    DATES,
     INTEGER,
     ORDERED,
     TRUTH,
@@ -33,8 +36,10 @@ from nomos.lang.types import (
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 # What the arguments of a built-in function may be.
 _TAKES = {
-    "randInt": (INTEGER, "integers"),
-    "randReal": (NUMBERS, "numbers"),
+    "randInt": (INTEGER | DATES, "integers"),
+    "randReal": (NUMBERS | DATES, "numbers"),
+    "date": (DATES, 'a date in quotes, such as `"2024-01-31"`,'),
+    "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
     "len": (
         frozenset({Type.STRING, Type.RECORD, Type.LIST}),
@@ -128,7 +133,9 @@ def _built_in(
     if name == "label":
         return resolve_label(scope, arguments[0], span)
     what, type_ = f"`{name}`", BUILT_IN[name].returns
-    first, *others = arguments
+    if name in ("min", "max", "randInt", "randReal"):
+        arguments = read_dates(*arguments)
+    first, *others = arguments if name != "date" else (read_date(arguments[0]),)
     wanted, words = _TAKES.get(name, (frozenset(Type), "a value"))
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
@@ -142,9 +149,13 @@ def _built_in(
         case "randInt" | "randReal":
             check_ends(scope, first, others[0], span)
             kind = core.RandInt if name == "randInt" else core.RandReal
+            if first.type is others[0].type is Type.DATE:
+                type_ = Type.DATE
             return kind(first, others[0], span=span, type=type_)
         case "len" if isinstance(first, core.Variable) and first.name in scope.sizes:
             return core.Constant(scope.sizes[first.name], span=span, type=type_)
+        case "date" | "days":
+            return replace(first, span=span)
         case "min" | "max" if others:
             type_ = common_type(arguments)
         case "abs":

@@ -23,6 +23,7 @@ from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.scope import Role, Scope, Symbol
+from nomos.lang.dates import to_days
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
@@ -356,6 +357,8 @@ def _parse_param_value(type_: Type, text: str) -> Value | None:
     if type_ is Type.BOOL:
         return _TRUTHS.get(text.lower())
     try:
+        if type_ is Type.DATE:
+            return to_days(text)
         number = int(text) if type_ is Type.INT else float(text)
     except ValueError:
         return None

@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from nomos.diagnostics import Span
 from nomos.lang import core
+from nomos.lang.checking.dates import read_dates
 from nomos.lang.checking.features import check_level, levels_of, position_of
 from nomos.lang.checking.scope import Scope
 from nomos.lang.checking.types import ORDERED, check_types, wrong_type
@@ -18,6 +19,7 @@ def elaborate_comparison(
 ) -> core.Expr:
     """Return a comparison of two values, reporting those that cannot be compared."""
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
+    left, right = read_dates(left, right)
     known = levels_of(scope, left), levels_of(scope, right)
     left, right = (
         position_of(scope, known[1], left),
@@ -36,6 +38,8 @@ def elaborate_comparison(
         help = None
         if kinds == {"number", Type.STRING.name}:
             help = "a number is written without quotes, a string with them"
+        if Type.DATE.name in kinds:
+            help = 'a date is written `"2024-01-31"`'
         wrong_type(scope, right.span, what, wanted, got, help)
     if operator in ("==", "!="):
         check_level(scope, known[0], right)

@@ -15,6 +15,7 @@ from nomos.lang.checking.calls import (
     resolve_call,
 )
 from nomos.lang.checking.comparisons import elaborate_comparison, type_family
+from nomos.lang.checking.dates import check_arithmetic, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.rates import elaborate_rate, is_rate
 from nomos.lang.checking.scope import Definition, Role, Scope
@@ -144,17 +145,9 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
         right = elaborate_expr(scope, node.right)
-        sides = [
-            s
-            for s in (result, right)
-            if s.type is not Type.RECORD or not is_indexed(scope, s)
-        ]
-        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", *sides)
+        result, right = read_dates(result, right)
         sign = cast('Literal["+", "-", "*", "/", "%", "**"]', node.operator)
-        types = {result.type, right.type}
-        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
-        if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
-            type_ = Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+        type_ = check_arithmetic(scope, sign, result, right)
         span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result

@@ -7,6 +7,7 @@ from dataclasses import replace
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking.dates import read_date
 from nomos.lang.checking.scope import Scope
 from nomos.lang.checking.types import check_types, common_type, list_names
 from nomos.lang.types import NUMBERS, FeatureType, Type
@@ -31,6 +32,8 @@ def set_feature(
     accepted = {Type.INT: {Type.INT, Type.BOOL}, Type.REAL: set(NUMBERS)}
     if feature is not None:
         wanted = feature.type
+        if wanted is Type.DATE:
+            value = read_date(value)
         types = frozenset(accepted.get(wanted, {wanted}))
         is_null = isinstance(value, core.Constant) and value.value is None
         if not (is_null and feature.takes_missing):

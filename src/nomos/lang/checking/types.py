@@ -15,7 +15,10 @@ TRUTH = frozenset({Type.BOOL})
 INTEGER = frozenset({Type.INT})
 
 
-ORDERED = NUMBERS | {Type.STRING, Type.BOOL}
+DATES = frozenset({Type.DATE})
+
+
+ORDERED = NUMBERS | {Type.STRING, Type.BOOL, Type.DATE}
 
 
 _MOST_LISTED = 12  # names that a note repeats
@@ -38,6 +41,8 @@ def check_types(
             help = "round it, or declare the feature as `Real`"
         if what == "this feature" and (words, expr.type) == ("a string", Type.BOOL):
             help = 'write its level as a string, as in `"True"`'
+        if wanted == DATES or expr.type is Type.DATE:
+            help = 'a date is written `"2024-01-31"`, a step `x1.date + days(30)`'
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
         if what == "this feature" and is_null:

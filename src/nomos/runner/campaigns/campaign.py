@@ -73,6 +73,7 @@ class Campaign:
         self.plan = plan
         self.seed = seed
         self.meter = meter or Meter(options.calls)
+        self.meter.seconds, self.meter.clock = options.time, lambda: self.seconds
         self.spent = 0  # by the search, if each case had run by itself
         self.recorded = Recorded()
         self.totals = no_totals()
@@ -220,8 +221,9 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        seconds = self.options.time
-        if not self.stop and seconds is not None and self.seconds >= seconds:
+        if not self.stop and time.time() >= self.meter.find_ends().get(
+            "search", math.inf
+        ):
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))

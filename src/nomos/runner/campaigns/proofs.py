@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from nomos.domain.domain import Domain
+from nomos.domain.meter import CallsSpent
 from nomos.errors import NotProvable, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
@@ -50,9 +51,11 @@ class Proofs:
         assert isinstance(result.live, Reopened)
         key = repr((result.subject.spec, fingerprint(result.live.ready_job)))
         if key not in self._done:
-            proof = self.prove_alone(result.live).proof
+            with result.live.meter_calls("proof"):
+                proof = self.prove_alone(result.live).proof
             assert proof is not None
             self._done[key] = proof
+            result = replace(result, calls=result.live.count_calls(result.calls))
         return with_proof(result, self._done[key])
 
     def _proof(self, prepared: Prepared) -> Proof:
@@ -60,8 +63,11 @@ class Proofs:
         program = prepared.engine.program
         try:
             return self._prover(prepared.domain).verify(program, self.options)
-        except NotProvable as error:
-            return open_proof(error, program.spec, self.options)
+        except CallsSpent:
+            error = NotProvable("the calls are used up; `--calls` gives more")
+        except NotProvable as why:
+            error = why
+        return open_proof(error, program.spec, self.options)
 
     def _prover(self, domain: Domain) -> Prover:
         if domain not in self._provers:

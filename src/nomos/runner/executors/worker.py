@@ -289,16 +289,18 @@ class Worker:
         )
         judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
-        if asked.signals and count == asked.count:
+        if asked.signals and len(judged) == asked.count:
             signals = making.measure_signals(cases)
-            judged.signals = None if signals is None else signals[:, : len(judged)]
+            judged.signals = signals
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls suffice."""
+        """Run cases alone, as far as the calls and the time suffice."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
         for case in cases:
+            if outcomes and self.lease.seconds_left <= 0:
+                break
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
                 outcome = self._rerun_isolated(prepared, case)

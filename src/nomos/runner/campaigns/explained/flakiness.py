@@ -91,11 +91,10 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
-    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().calls_left
-    if left is not None:  # each case as before, in isolation, and in another batch
-        wanted = min(wanted, left // (3 * max(1, counts.k)))
-        if not wanted:
-            raise CallsSpent
+    # Each case as before, in isolation, and in another batch.
+    wanted = engine.count_affordable(3 * (ENOUGH if counts.k else _FEWEST)) // 3
+    if not wanted:
+        raise CallsSpent("the calls or the time are used up")
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
