@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from casestudies.fuzzing import FuzzSettings, StatePool, grow, load_pool
 from casestudies.lunar import lunar
 from casestudies.lunar.policy import load_policy, sampling
 from casestudies.lunar.state import (
@@ -28,7 +29,6 @@ from casestudies.lunar.state import (
     with_pad,
 )
 from nomos import Discard, DomainError, ModelError, api, run
-from nomos.states.fuzzing import FuzzSettings, StatePool, grow, load_pool
 
 FOLDER = Path(lunar.__file__).parent
 MODEL = FOLDER / "models" / "ppo.onnx"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from casestudies.fuzzing import load_pool
 from casestudies.lunar import lunar
 from casestudies.lunar.facts import room_to_raise
 from casestudies.lunar.state import from_row, raised_pads
@@ -16,7 +17,6 @@ from casestudies.paper_runs import Bench, ModelReport
 from casestudies.paper_tables import as_data, as_text
 from casestudies.published import LUNAR, Setting
 from nomos import run
-from nomos.states.fuzzing import load_pool
 
 FOLDER = Path(lunar.__file__).parent
 POOL = FOLDER / "pool.npz"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from nomos.engine.interpreter import Verdict
+from tests.sizes import one_of, size
 
 # What a truth value is made of; v is a drawn integer, x1 and xs are rows.
 CONSTRUCTS = {
@@ -112,25 +115,33 @@ SPEC = """
     }}
     ensures named: {ensures};
 """
+CASES = size(60, 120)
 STRAIGHT = "ds = [predict(x) for x in xs]"
 LOOP = "ds = []\n      for x in xs: ds.append(predict(x))"
 
 
-@pytest.mark.parametrize("block", [STRAIGHT, LOOP], ids=["vectorized", "coroutines"])
-@pytest.mark.parametrize("construct", CONSTRUCTS)
+@pytest.mark.parametrize(
+    ("construct", "block"),
+    [
+        *product(CONSTRUCTS, [STRAIGHT]),
+        *one_of(3, product(CONSTRUCTS, [LOOP])),
+    ],
+)
 def test_a_construct_means_the_same_everywhere(make, same, construct, block) -> None:
     test = CONSTRUCTS[construct]
     program = make(SPEC.format(requires="true", block=block, ensures=test))
     assert (program.spec.code.straight is None) == (block is LOOP)
-    verdicts = {case.verdict for case in same(program, 120, {7: 35, 120: 120}).cases}
+    verdicts = {
+        case.verdict for case in same(program, CASES, {7: 35, CASES: CASES}).cases
+    }
     assert {Verdict.PASSED, Verdict.VIOLATED} <= verdicts
 
 
-@pytest.mark.parametrize("construct", CONSTRUCTS)
+@pytest.mark.parametrize("construct", one_of(2, CONSTRUCTS))
 def test_a_construct_discards_the_same_everywhere(make, same, construct) -> None:
     test = CONSTRUCTS[construct]
     if "ds" in test:
         pytest.skip("outputs have no value before the block")
     text = SPEC.format(requires=test, block=STRAIGHT, ensures="ds[0] >= 0")
-    verdicts = {case.verdict for case in same(make(text), 120, {120: 120}).cases}
+    verdicts = {case.verdict for case in same(make(text), CASES, {CASES: CASES}).cases}
     assert {Verdict.PASSED, Verdict.DISCARDED} <= verdicts

@@ -66,7 +66,7 @@ _FLAGS = {
     "gpus": "--worker-gpus",
 }
 _SEVERAL = ("models", "settings", "exclude")
-_COUNTS = "seeds min_cases rows limit states rounds"
+_COUNTS = "seeds min_cases rows limit rounds"
 _YES = (
     "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
 )
@@ -74,7 +74,7 @@ _YES = (
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
     **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
-    **dict.fromkeys(("points", "threshold"), accepted.AMOUNT),
+    "points": accepted.AMOUNT,
     **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
     **dict.fromkeys(
         (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG

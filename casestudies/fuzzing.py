@@ -1,5 +1,7 @@
 """Grow a pool of the states that an environment can be in, each unlike all the others.
 
+    python -m casestudies.fuzzing casestudies/lunar/specs/relax.nom --seed 1 -o pool.npz
+
 What is kept is a source of inputs for properties of action policies. The way is that
 of pi-fuzz: go some steps from a state of the pool, or from a fresh start, and keep
 where that leads if no state of the pool looks like it.
@@ -12,6 +14,7 @@ The rules that make a pool reproducible:
   is the pool that was never saved.
 """
 
+import argparse
 import io
 import json
 from collections.abc import Callable
@@ -23,6 +26,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from nomos.api import load_spec
+from nomos.domain.find import build
 from nomos.files import write_whole
 from nomos.results.reading import decode_value, parse_json
 
@@ -293,3 +298,43 @@ class _GrowingRows:
     def extend(self, rows: NDArray[np.float64]) -> None:
         self._buffer = np.array(rows, dtype=np.float64)
         self.count = len(rows)
+
+
+def main() -> None:
+    """Grow a pool for the domain of a spec; one that exists is continued."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("spec", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--model", help="the policy (what the domain says)")
+    parser.add_argument("--states", type=int, default=2000, help="how many to reach")
+    parser.add_argument("--threshold", type=float, default=FuzzSettings().threshold)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    _, imported = load_spec(given.spec).runnable()
+    if imported.domain is None or not hasattr(imported.domain, "environment"):
+        parser.error(f"the domain of {given.spec} has no `environment` to fuzz")
+    settings = {} if given.model is None else {"model": given.model}
+    game: Fuzzable = build(imported.domain, settings).environment()  # type: ignore[attr-defined]  # seen above
+    pool = open_pool(
+        given.output,
+        settings=FuzzSettings(threshold=given.threshold),
+        seed=given.seed,
+        origin=game.origin,
+    )
+
+    def save_progress(pool: StatePool) -> None:
+        pool.save(given.output)
+        print(f"{pool.trial_count:>8} trials: {len(pool)} states")
+
+    grow(
+        pool,
+        game.environment,
+        actions=game.actions,
+        size=given.states,
+        policy=game.policy,
+        progress=save_progress,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""What a repair trains on, looks at, and is judged on: three parts that share nothing."""
+"""What a repair trains on and is judged on: no model is judged on what it was trained on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nomos.domain.domain import Domain
 from nomos.domain.reading.csvfile import read_labels, read_rows
 from nomos.domain.reading.source import labels_of
 from nomos.errors import DomainError
-from nomos.train.repairing.judging.evaluate import Records
+from nomos.train.evaluate import Records, join_rows
 
-_LOOKED_AT = 1 / 3  # of the inputs; of what is left of them, where some are trained on
-_TRAINED_ON = 1 / 2  # of the inputs, where there are no other records to train on
-_FEWEST = 10  # records in each part
+_FOLDS = 5
+_FEWEST = 10  # records to train on, and in each fold
 _MOST = 0.5  # of the inputs that may be among the training records
 _MORE = 0.25  # of the inputs: so many more than are to be expected by chance
 _IN_A_ROW = 16  # records of the same order, which chance does not give
@@ -35,22 +34,30 @@ _NO_LABELS = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Records to train on, to look at after each round, and to judge the repair on."""
+    """Records to judge on, in folds, and to train on: none, where those are other folds."""
 
-    training: Records
-    looked_at: Records
-    held_out: Records
+    folds: tuple[Records, ...]
+    training: Records | None
+    inputs: Records  # all folds together
     origin: str  # a sentence on where they are from
     warning: str = ""  # what speaks against the figures
+
+    def train_without(self, fold: int | None) -> Records:
+        """Return what a model that is judged on a fold is trained on; None: what is kept."""
+        if self.training is not None:
+            return self.training
+        others = [own for number, own in enumerate(self.folds) if number != fold]
+        labels = [label for own in others for label in own.labels]
+        return Records(join_rows([own.items for own in others]), labels)
 
 
 def partition_records(
     domain: Domain, given: Records | None, seed: int, *, allow_overlap: bool = False
 ) -> Parts:
-    """Return what is trained on, looked at and held out.
+    """Return what is trained on and judged on.
 
-    Training records are given, or the domain's own; without any, they are part of the
-    inputs. The other two parts are inputs that nothing was trained on.
+    Training records are given, or the domain's own; then all inputs are judged on. Without
+    any, each fold of the inputs is judged by a model that was trained on the others.
     """
     name = type(domain).__name__
     training = given if given is not None else _own_training(domain)
@@ -59,24 +66,26 @@ def partition_records(
     if labels is None:
         raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
     records = Records(inputs, labels)
-    order = np.random.default_rng([seed, 1]).permutation(len(records))
-    warning = ""
+    folds = min(_FOLDS, len(records) // _FEWEST)
+    _check_size(name, "judge on", len(records), 2 * _FEWEST)
     if training is None:
-        cut = round(_TRAINED_ON * len(records))
-        training = records.take(np.sort(order[:cut]))
-        origin, order = f"trained on {cut:,} of {name}.inputs()", order[cut:]
-        unsure = "; what the model was first trained on is not known"
+        origin = (
+            f"trained and judged on {len(records):,} of {name}.inputs(), by "
+            f"cross-validation in {folds} parts; what the model was first trained on is "
+            "not known"
+        )
+        warning = ""
     else:
+        _check_size(name, "train on", len(training), _FEWEST)
         warning = check_apart(training, records, name, allow=allow_overlap)
         where = "the data given" if given is not None else f"{name}.training()"
-        origin, unsure = f"trained on {len(training):,} records of {where}", ""
-    cut = round(_LOOKED_AT * len(order))
-    looked_at, held_out = (
-        records.take(np.sort(part)) for part in (order[:cut], order[cut:])
-    )
-    _check_sizes(name, training, looked_at, held_out)
-    origin += f", judged on {len(held_out):,} others{unsure}"
-    return Parts(training, looked_at, held_out, origin, warning)
+        origin = (
+            f"trained on {len(training):,} records of {where}, judged on "
+            f"{len(records):,} others"
+        )
+    order = np.random.default_rng([seed, 1]).permutation(len(records))
+    parts = tuple(records.take(np.sort(part)) for part in np.array_split(order, folds))
+    return Parts(parts, training, records, origin, warning)
 
 
 def _own_training(domain: Domain) -> Records | None:
@@ -98,13 +107,11 @@ def _own_training(domain: Domain) -> Records | None:
     return Records(records, labels)
 
 
-def _check_sizes(name: str, *parts: Records) -> None:
-    uses = ("train on", "look at after each round", "judge on")
-    for part, use in zip(parts, uses, strict=True):
-        if len(part) < _FEWEST:
-            raise DomainError(
-                f"{name} has {len(part)} records to {use}; at least {_FEWEST} are needed"
-            )
+def _check_size(name: str, use: str, count: int, fewest: int) -> None:
+    if count < fewest:
+        raise DomainError(
+            f"{name} has {count} records to {use}; at least {fewest} are needed"
+        )
 
 
 def load_records(path: Path, label: str, domain: Domain) -> Records:

@@ -1,4 +1,9 @@
-"""How good a model is, in two respects: how often it is right, and breaks each spec."""
+"""How good a model is, in two respects: how often it is right, and breaks each spec.
+
+Both are known record by record, so that a change between two models is judged in pairs: the
+mean of the differences, with its standard error. Violations are counted by cases, but cases of
+one record are alike, so their variance is that of the sums over records.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,23 +26,19 @@ from nomos.domain.schema import Schema
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.meaning.operators import same
 from nomos.engine.program import Program
 from nomos.engine.space import list_cases
 from nomos.errors import DomainError, NomosError
 from nomos.lang import core
-from nomos.results.result import Result
 from nomos.results.statistics import Interval, clopper_pearson
-from nomos.runner.jobs import Prepared, subject_of
-from nomos.runner.options import Options
-from nomos.runner.prepared import run_prepared
 
 _BATCH = 4096  # records asked at once
 _CHUNK = 8192  # cases run at once
 _TRIED = 200  # records that functions of a domain are tried with
 _MOST_DRAWN = 100  # cases drawn for each that gets past `requires`
+_SURE = 1.96  # standard errors: 95 % of what chance gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +110,68 @@ class Share:
         """The share; 0 of nothing is 0."""
         return self.count / self.total if self.total else 0.0
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quality:
+    """How right a model is, record by record; the mean is the accuracy, or R² of numbers.
+
+    Of labels, a record has 1 or 0. Of numbers it has 1 less its squared error in units of
+    the labels' variance, whose root is `scale`; 0 where the answers are labels.
+    """
+
+    records: Array
+    scale: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What the mean is called."""
+        return "R²" if self.scale else "accuracy"
+
+    @property
+    def value(self) -> float:
+        """The accuracy, or R²."""
+        return float(self.records.mean())
+
+    @property
+    def rmse(self) -> float | None:
+        """The root of the mean squared error, of numbers."""
+        return (
+            self.scale * float((1 - self.records).mean()) ** 0.5 if self.scale else None
+        )
+
     @property
     def interval(self) -> Interval:
-        """Where the true share lies, with 95 % confidence."""
-        return clopper_pearson(self.count, self.total)
+        """Where the true value lies, with 95 % confidence."""
+        if not self.scale:
+            return clopper_pearson(int(self.records.sum()), len(self.records))
+        half = _SURE * float(self.records.std()) / len(self.records) ** 0.5
+        return Interval(self.value - half, self.value + half, 0.95)
+
+    def points_lost(self, after: Quality) -> float:
+        """Return by how many points another model of the same records is lower."""
+        return 100 * (self.value - after.value)
+
+    def points_by_chance(self, after: Quality) -> float:
+        """Return how many points of the loss may be chance, with 95 % confidence.
+
+        One record more that differs is counted than there are, or a few records without
+        a difference would prove that there is none.
+        """
+        apart = self.records - after.records
+        squares = max(1.0, float((apart**2).sum() - apart.sum() ** 2 / len(apart)) + 1)
+        return float(100 * _SURE * squares**0.5 / len(apart))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """How good a model is: right answers, and violations by the name of the spec.
 
-    Cases of one record are alike, so counts of violations vary by more than if each case
-    were a new record: `variances` say by how much, where that is known.
+    `variances` are those of the counts of violations, from records to other records.
     """
 
-    accuracy: Share
+    quality: Quality
     rates: Mapping[str, Share]
-    variances: Mapping[str, float] = field(default_factory=dict)
+    variances: Mapping[str, float]
 
     @property
     def total_rate(self) -> float:
@@ -136,10 +183,33 @@ class Evaluation:
         """The mean of the rates, in percent."""
         return 100 * self.total_rate / max(1, len(self.rates))
 
-    def variance(self, name: str) -> float:
-        """Return the variance of the rate of a spec, from records to other records."""
+    def interval(self, name: str) -> Interval:
+        """Return where the true rate of a spec lies, with 95 % confidence.
+
+        Cases that are violated together, record by record, count as so many fewer.
+        """
         rate = self.rates[name]
-        return self.variances.get(name, rate.count) / max(1, rate.total) ** 2
+        alike = max(1.0, self.variances[name] / max(1, rate.count))
+        return clopper_pearson(round(rate.count / alike), round(rate.total / alike))
+
+    def rate_variance(self, name: str) -> float:
+        """Return the variance of the rate of a spec."""
+        return self.variances[name] / max(1, self.rates[name].total) ** 2
+
+
+def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
+    """Return the evaluation on all records, given those on parts of them."""
+    quality = np.concatenate([part.quality.records for part in parts])
+    rates, variances = {}, {}
+    for name in parts[0].rates:
+        own = [part.rates[name] for part in parts]
+        rates[name] = Share(
+            sum(rate.count for rate in own),
+            sum(rate.total for rate in own),
+            all(rate.exact for rate in own),
+        )
+        variances[name] = sum(part.variances[name] for part in parts)
+    return Evaluation(Quality(quality, parts[0].quality.scale), rates, variances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,40 +240,27 @@ class Bench:
         properties: Sequence[Property],
         domain: Domain,
         records: Records,
-        tolerance: float = 0.0,
+        scale: float = 0.0,
     ) -> None:
-        self.properties = properties
-        # How far a number that is right may be from its label.
-        self.tolerance = tolerance
-        self.records = records
+        self.properties, self.records, self.scale = properties, records, scale
         self.domain = on_records(domain, records)
         self.engines = {
             one.name: Engine(one.program(self.domain)) for one in properties
         }
 
     def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
-        """Evaluate the model that is put in now, by campaigns with this seed."""
-        results = {o.name: self._run_campaign(o, seed, budget) for o in self.properties}
-        rates = {
-            name: Share(r.counts.violations, r.counts.judged, r.is_complete)
-            for name, r in results.items()
-        }
-        variances = {
-            o.name: _violation_variance(results[o.name], len(o.spec.inputs))
-            for o in self.properties
-        }
-        return Evaluation(self.accuracy(function), rates, variances)
+        """Evaluate the model that is put in now, on cases of this seed."""
+        rates, variances = {}, {}
+        for one in self.properties:
+            rates[one.name], variances[one.name] = self._count_violations(
+                one, seed, budget
+            )
+        return Evaluation(self.measure_quality(function), rates, variances)
 
-    def estimate(self, function: str, *, seed: int, budget: int) -> Evaluation:
-        """Evaluate the model quickly: violations are counted, not confirmed."""
-        rates = {
-            one.name: self._count_violations(one, seed, budget)
-            for one in self.properties
-        }
-        return Evaluation(self.accuracy(function), rates)
-
-    def _count_violations(self, one: Property, seed: int, budget: int) -> Share:
-        engine = self.engines[one.name]
+    def _count_violations(
+        self, one: Property, seed: int, budget: int
+    ) -> tuple[Share, float]:
+        engine, inputs = self.engines[one.name], len(one.spec.inputs)
         engine.forget()
         listed = engine.space_within(budget)
         parts: Iterable[Cases] = (
@@ -212,40 +269,38 @@ class Bench:
         )
         if listed is not None:
             parts = map(ListedCases, list_cases(engine.program))
-        tests = violations = 0
+        tests, chosen = 0, []
         for cases in parts:
             judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)
             for crash in judged.crashes:
                 raise NomosError(f"{one.path} cannot be judged: {crash.error}")
             tests += int(judged.accepted.sum())
-            violations += int((judged.verdicts == Verdict.VIOLATED).sum())
+            if len(judged.violations):
+                chosen.append(judged.violations.choices[:, :inputs])
             if tests >= budget:
                 break
-        return Share(violations, tests, listed is not None)
+        share = Share(sum(map(len, chosen)), tests, listed is not None)
+        return share, _sum_squares(np.concatenate(chosen).T if share.count else ())
 
-    def _run_campaign(self, one: Property, seed: int, budget: int) -> Result:
-        name = type(self.domain).__name__
-        subject = subject_of(one.spec, one.path, name, "", {})
-        prepared = Prepared(subject, self.engines[one.name], one.imported)
-        result = run_prepared(prepared, seed, Options(default_budget=budget))
-        if result.verdict == "failed" or result.problem:
-            why = result.problem or result.reason
-            raise NomosError(f"{one.path} cannot be judged: {why}")
-        return result
-
-    def accuracy(self, function: str) -> Share:
-        """Return how often a function of the domain says the label of a record."""
-        right = self.right(function)
-        return Share(int(right.sum()), len(right))
-
-    def right(self, function: str) -> Array:
-        """Return for which records a function of the domain says the label."""
+    def measure_quality(self, function: str) -> Quality:
+        """Return how right a function of the domain is about each record."""
         answers = ask_in_batches(getattr(self.domain, function), self.records.items)
-        if self.tolerance:
-            near: Array = _label_errors(answers, self.records) <= self.tolerance
-            return near
+        if self.scale:
+            errors = _label_errors(answers, self.records) / self.scale
+            return Quality(1 - errors**2, self.scale)
         pairs = zip(answers, self.records.labels, strict=True)
-        return np.array([same(answer, label) for answer, label in pairs])
+        right = [same(answer, label) for answer, label in pairs]
+        return Quality(np.array(right, dtype=np.float64))
+
+
+def _sum_squares(records: Iterable[Array]) -> float:
+    """Return the sum of the squares of each record's violations, of the worst input."""
+    return float(
+        max(
+            (sum(n**2 for n in Counter(own.tolist()).values()) for own in records),
+            default=0,
+        )
+    )
 
 
 def _label_errors(answers: Sequence[Any], records: Records) -> Array:
@@ -253,42 +308,13 @@ def _label_errors(answers: Sequence[Any], records: Records) -> Array:
     return np.abs(np.asarray(answers, dtype=np.float64) - labels)
 
 
-def usual_error(function: Any, records: Records) -> float:
-    """Return how near half of the answers come to their labels; 0 where they are classes.
-
-    No real number is exactly its label, so that half are right before a repair.
-    """
+def find_scale(function: Any, records: Records) -> float:
+    """Return how far labels are from their mean where answers are reals, 0 of classes."""
     answers = ask_in_batches(function, records.items)
     reals = [float(a) for a in answers if isinstance(a, float | np.floating)]
     if all(map(float.is_integer, reals)):
         return 0.0
-    return float(np.median(_label_errors(answers, records)))
-
-
-def _violation_variance(result: Result, inputs: int) -> float:
-    """Return the variance of a count of violations, whose unit is a record, not a case.
-
-    It is the sum of the squares of each record's violations; of several inputs of a
-    case, the one whose records are fewest counts.
-    """
-    bugs = [(bug.choices[:inputs], bug.seen) for bug in result.bugs]
-    found = 0
-    for place in range(inputs):
-        counts: Counter[int] = Counter()
-        for choices, seen in bugs:
-            counts[choices[place]] += seen
-        found = max(found, sum(count**2 for count in counts.values()))
-    # Of very many bugs, a result keeps a part.
-    kept = sum(seen for _, seen in bugs)
-    return found * (result.counts.violations / max(1, kept)) ** 2
-
-
-def noise_of(before: Array, after: Array) -> float:
-    """Return the standard error of a change in accuracy, in points.
-
-    Answers that became right or wrong come and go by chance, one by one.
-    """
-    return float(100 * (before != after).sum() ** 0.5 / len(before))
+    return float(np.std(np.asarray(list(records.labels), dtype=np.float64))) or 1.0
 
 
 def on_records(domain: Domain, records: Records) -> Domain:
@@ -339,3 +365,20 @@ def find_function(
             f"nobody can say how often it is right; they call: {names}"
         )
     return max(found, key=lambda name: found[name])
+
+
+def join_rows(parts: list[Any]) -> Any:
+    """Put rows together, in the form that they have."""
+    if parts and all(isinstance(rows, np.ndarray) for rows in parts):
+        return np.concatenate(parts)
+    if parts and all(hasattr(rows, "iloc") for rows in parts):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    return [row for rows in parts for row in rows]
+
+
+def seed_of(seed: int, *what: object) -> int:
+    """Return a seed for one purpose: no two purposes share their cases."""
+    text = ":".join(map(str, ("repair", seed, *what)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=4).digest(), "little")

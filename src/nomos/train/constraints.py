@@ -1,8 +1,8 @@
-"""Specs that a library's constraint, or a column that is left out, satisfies for good."""
+"""Specs that hold for good where a column is masked, or an answer made monotone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.interpreter import levels_compared
 from nomos.lang import core
-from nomos.train.repairing.cases.drawn import TrainingCases
+from nomos.train.evaluate import join_rows
 
-_MOST_IGNORED = 0.5  # of the columns: a model that sees fewer than half is another one
+_MOST_MASKED = 0.5  # of the columns: a model that sees fewer than half is another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +36,33 @@ class Constraint:
 
 
 def find_constraint(
-    cases: TrainingCases, prepared: Callable[[Any], Any] = lambda rows: rows
+    spec: core.Spec,
+    asks: Sequence[Sequence[Any]],
+    prepare: Callable[[Any], Any] = lambda rows: rows,
 ) -> Constraint | None:
     """Return what a spec asks for if that is a monotonicity or independence, else None.
 
     The spec must compare two answers of one function, for an input and for a copy of it
-    with features changed. Which columns these are, and which way they are changed, is
-    seen from the cases: whatever the spec says of it, they all have to agree. A
-    monotonicity is one of the rows as they are prepared for the estimator.
+    with features changed. Which columns these are, and which way they are changed, is seen
+    from the rows that the model is asked in cases, as `sample_asks` gives them: they all
+    have to agree. A monotonicity is one of the rows as `prepare` makes them.
     """
-    compared = _asks_in_relation(cases)
-    if compared is None or not len(cases):
+    compared = _read_relation(spec)
+    if compared is None or not asks or {len(heard) for heard in asks} != {2}:
         return None
-    sign, pair, label = compared
-    low, high = (cases.asks[key] for key in pair)
-    if low.function != high.function:
-        return None
+    sign, places, label = compared
+    low, high = (join_rows([heard[place] for heard in asks]) for place in places)
     is_equal = sign == "=="
-    rows = [one.rows if is_equal else prepared(one.rows) for one in (low, high)]
-    change = _change_of(*rows)
-    if change is None:
+    change = _change_of(*((low, high) if is_equal else map(prepare, (low, high))))
+    if change is None or len(change) != len(asks):
         return None
     columns = tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
     if is_equal:
-        few = 0 < len(columns) <= _MOST_IGNORED * change.shape[1]
+        few = 0 < len(columns) <= _MOST_MASKED * change.shape[1]
         return Constraint(columns, 0) if few else None
     signs = set(np.sign(change[:, columns]).astype(int).ravel().tolist()) - {0}
     is_one = len(columns) == len(signs) == 1
-    levels = levels_compared(cases.spec.ensures[0].test)
+    levels = levels_compared(spec.ensures[0].test)
     return Constraint(columns, signs.pop(), label, levels) if is_one else None
 
 
@@ -80,14 +79,14 @@ def _change_of(low: Any, high: Any) -> Array | None:
     return np.where(missing, 0.0, after - before)
 
 
-def _asks_in_relation(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] | None:
-    """Return two asks that are equal, or the first of which may not answer more.
+def _read_relation(spec: core.Spec) -> tuple[str, tuple[int, int], Any] | None:
+    """Return two calls that are equal, or the first of which may not answer more.
 
-    Or of which the second has a label, the third result, where the first has it.
+    Or of which the second has a label, the third result, where the first has it. Calls
+    are numbered in the order in which they are made.
     """
-    spec = cases.spec
     label: Any = None
-    if len(spec.ensures) != 1 or len(spec.inputs) != 1 or len(cases.asks) != 2:
+    if len(spec.ensures) != 1 or len(spec.inputs) != 1 or spec.code.straight is None:
         return None
     match spec.ensures[0].test:
         case core.Compare(operator="==", left=low, right=high):
@@ -107,10 +106,23 @@ def _asks_in_relation(cases: TrainingCases) -> tuple[str, tuple[int, int], Any] 
             sign, label = "<=", None
         case _:
             return None
-    one, other = (_ask_of(side, cases) for side in (low, high))
-    if one is None or other is None or one == other or not _is_copied(cases):
+    lines = (*spec.code.straight, *spec.later_variables)
+    block = {let.name: let.value for let in lines}
+    if len(block) < len(lines):  # a name has several values
         return None
-    return sign, (one, other), label
+    one, other = (_call_of(side, block) for side in (low, high))
+    if one is None or other is None or one.function != other.function:
+        return None
+    calls = [
+        node
+        for expr in (*block.values(), spec.ensures[0].test)
+        for node in core.walk(expr)
+        if isinstance(node, core.Call) and node.function == one.function
+    ]
+    if len(calls) != 2 or one is other or not _are_copies(spec, calls):
+        return None
+    places = [id(node) for node in calls]
+    return sign, (places.index(id(one)), places.index(id(other))), label
 
 
 def _without_slack(sign: str, expr: core.Expr) -> core.Expr:
@@ -126,29 +138,21 @@ def _without_slack(sign: str, expr: core.Expr) -> core.Expr:
             return expr
 
 
-def _ask_of(expr: core.Expr, cases: TrainingCases) -> int | None:
-    """Return the ask that an expression stands for, if it is nothing more."""
-    while isinstance(expr, core.Variable) and expr.name in cases.soft:
-        expr = cases.soft[expr.name]
-    return id(expr) if id(expr) in cases.asks else None
+def _call_of(expr: core.Expr, block: Mapping[str, core.Expr]) -> core.Call | None:
+    """Return the call that an expression stands for, if it is nothing more."""
+    while isinstance(expr, core.Variable) and expr.name in block:
+        expr = block[expr.name]
+    return expr if isinstance(expr, core.Call) else None
 
 
-def _is_copied(cases: TrainingCases) -> bool:
+def _are_copies(spec: core.Spec, calls: Sequence[core.Call]) -> bool:
     """Tell whether the model is asked the input and a copy with features changed."""
-    spec = cases.spec
-    lets = {let.name: let.value for let in spec.variables}
-    asked = [
-        node.arguments
-        for let in spec.code.straight or ()
-        for node in core.walk(let.value)
-        if id(node) in cases.asks and isinstance(node, core.Call)
-    ]
-    if any(len(arguments) != 1 for arguments in asked):
+    if any(len(call.arguments) != 1 for call in calls):
         return False
-    roots = [_origin_of(arguments[0], lets) for arguments in asked]
-    return sorted(map(str, roots)) == sorted(
-        [str((spec.inputs[0], False)), str((spec.inputs[0], True))]
-    )
+    lets = {let.name: let.value for let in spec.variables}
+    roots = [_origin_of(call.arguments[0], lets) for call in calls]
+    wanted = [(spec.inputs[0], False), (spec.inputs[0], True)]
+    return sorted(map(str, roots)) == sorted(map(str, wanted))
 
 
 def _origin_of(expr: core.Expr, lets: dict[str, core.Expr]) -> tuple[str, bool] | None:

@@ -1,11 +1,12 @@
 """The state fuzzer, on a walk in the plane that needs nothing but numpy."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nomos.states.fuzzing import FuzzSettings, StatePool, grow, load_pool, open_pool
+from casestudies.fuzzing import FuzzSettings, StatePool, grow, load_pool, open_pool
 
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
@@ -304,3 +305,18 @@ def test_settings_out_of_range_are_refused(wrong):
 def test_an_observation_that_is_not_finite_is_an_error():
     with pytest.raises(ValueError, match="not finite"):
         StatePool().add_if_new(np.zeros(2), np.array([0.0, np.nan]))
+
+
+def test_the_program_grows_a_pool_and_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("gymnasium")
+    from casestudies import fuzzing
+
+    spec = Path(fuzzing.__file__).parent / "cartpole" / "specs" / "relax.nom"
+    for size in (20, 30):
+        asked = ["fuzzing", str(spec), "--states", str(size), "-o", f"{tmp_path}/p.npz"]
+        monkeypatch.setattr("sys.argv", asked)
+        fuzzing.main()
+        assert len(load_pool(tmp_path / "p.npz")) == size
+    assert f"trials: {size} states" in capsys.readouterr().out
