@@ -59,6 +59,23 @@ def test_a_frame_comes_to_the_model_as_it_was(frame):
     assert bug.outputs["d2"] == 0
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_of_a_very_large_frame_rows_are_drawn_with_their_labels(
+    frame, kind, monkeypatch
+):
+    for module in ("nomos.inline", "nomos.domain.reading.table"):
+        monkeypatch.setattr(f"{module}.LARGEST_FRAME", 20)
+    spec = "input x;\noutput same;\n{ same = predict(x) == label(x) }\nensures same;"
+    given = {"labels": frame["income"].tolist(), "predict": lambda x: x["income"]}
+    with pytest.warns(UserWarning, match="of 60 rows 20 are drawn at random"):
+        result = nomos.run(
+            spec, inputs=kind(frame.to_dict("list")), budget=500, **given
+        )
+    assert (result.verdict, result.search) == ("none-found", "random")
+    whole = nomos.run(spec, inputs=frame, search="exhaustive", **given)
+    assert (whole.verdict, whole.counts.tests) == ("holds", 60)
+
+
 def test_an_array_has_features_by_number_and_as_f0_f1(frame):
     rows = frame[["income", "share"]].to_numpy(dtype=np.float32)
     text = MONOTONE.replace("x1.income", "getFeat(x1, 0)").replace("income :=", "f0 :=")
@@ -215,6 +232,23 @@ class TestTables:
         back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
+    @pytest.mark.parametrize(
+        ("column", "kind", "fits", "unfit"),
+        [
+            (pd.array([1, None, 3], dtype="Int8"), "Integer", 5.0, 128.0),
+            (pd.array([1, None, 3], dtype="Int64"), "Integer", np.nan, 0.5),
+            (pd.array([True, None, False], dtype="boolean"), "Flag", 1.0, 2.0),
+            (pd.array([1.5, None, 3], dtype="Float32"), "Real", 0.1, 1e300),
+            (np.array([1, 2, 3], "f2"), "Integer", 2048.0, 2049.0),
+            (np.array([1, 2, 3]), "Integer", 5.0, np.nan),
+            (pd.Categorical([3, 1, None]), "Category", 2.0, 5.0),
+            (pl.Series([1, None, 3], dtype=pl.UInt8), "Integer", np.nan, 256.0),
+            (pl.Series([True, None, False]), "Flag", np.nan, 0.5),
+            (pl.Series([1.5, None, 3.0]), "Real", 0.1, None),
+            (pl.Series([None, None], dtype=pl.Int64), "Real", np.nan, 0.5),
+        ],
+        ids=str,
+    )
     def test_a_column_comes_back_in_its_own_type_or_is_refused(
         self, column, kind, fits, unfit
     ):

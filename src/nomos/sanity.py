@@ -66,7 +66,7 @@ class SanityCheck:
     @property
     def lines(self) -> Iterator[str]:
         """What a reader is told."""
-        yield f"{self.name}: {self.violations} of {self.tests} violated as it is"
+        yield f"{self.name}: {self.violations:,} of {self.tests:,} violated as it is"
         widest = max(len(noticed.fault) for noticed in self.faults)
         for noticed in self.faults:
             said = "noticed" if noticed.is_noticed else "not noticed"
@@ -91,8 +91,8 @@ class SanityCheck:
         for fault in self.faults:
             if fault.fault == "reversed" and fault.violations < self.violations:
                 said.append(
-                    f"the reversed model violates it less often ({fault.violations} of"
-                    f" {self.tests}, as it is {self.violations}): is the direction right?"
+                    f"the reversed model violates it less often ({fault.violations:,} of"
+                    f" {self.tests:,}, as it is {self.violations:,}): is the direction right?"
                 )
         return said
 

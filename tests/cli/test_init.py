@@ -215,7 +215,7 @@ class TestColumns:
         assert said in " ".join(out.split())
         verify = (*verify, "--within", "income=10..119")
         status, out = run_specs(folder, *verify)
-        assert status == 1 and "exact: 4672 of 20736 cases" in out, out
+        assert status == 1 and "exact: 4,672 of 20,736 cases" in out, out
         spec = folder / "specs" / "label.nom"
         spec.write_text(
             "import people; input x; output d; { d = predict(x) }"

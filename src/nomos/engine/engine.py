@@ -66,7 +66,8 @@ class Engine:
         in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
-        self._size = PartSize(program.record_bytes, free_bytes(program.device))
+        record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
+        self._size = PartSize(record_bytes, free_bytes(program.device))
         self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 

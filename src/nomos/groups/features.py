@@ -207,8 +207,9 @@ def ask_answers(
     call = first_call(program)
     column = None if call is None else values.get(call[2])
     nothing: tuple[Raw, Array, int] = {}, np.empty(0, dtype=bool), 0
-    is_table = isinstance(column, np.ndarray) and column.ndim == 2
-    if call is None or not most or not is_table:
+    if call is None or not isinstance(column, np.ndarray) or column.ndim != 2:
+        return nothing
+    if not most:
         return nothing
     _, first, where = np.unique(column, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")  # as the cases come

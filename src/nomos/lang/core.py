@@ -6,6 +6,7 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -280,6 +281,8 @@ class Code:
     statements: tuple[ast.stmt, ...]
     straight: tuple[Let, ...] | None
     called: frozenset[str]  # names of the functions that it calls
+    # Of each list that it makes from another: that list, and what is said of `xs[*]`.
+    lists: Mapping[str, tuple[str, Expr]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,7 +327,7 @@ class Spec:
         return found
 
 
-def item_name(name: str, index: int) -> str:
+def item_name(name: str, index: int | str) -> str:
     """Return what an item of a list is called."""
     return f"{name}[{index}]"
 

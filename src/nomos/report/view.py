@@ -233,7 +233,7 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     if verdict != "failed":
         return rate_text(results)
     counts = [result.counts for result in results]
-    said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
+    said = f"{sum(c.violations for c in counts):,} of {sum(c.judged for c in counts):,}"
     flaky = sum(c.flaky for c in counts)
     return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
@@ -339,7 +339,7 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
         violations = [e.violations for e in same]
         rate = tried_text(results, violations)
         if first.verdict == "failed":
-            rate = f"{sum(violations)} of {judged}"
+            rate = f"{sum(violations):,} of {judged:,}"
         if all(e.is_vacuous for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
@@ -366,8 +366,8 @@ def _chance_view(results: Sequence[Result]) -> ChanceView | None:
     rows = tuple(
         (
             "any margin" if row.margin is None else f"margin of {row.margin} or more",
-            f"{row.violations} of {row.tests}",
-            f"{row.control_violations} of {row.control_tests}",
+            f"{row.violations:,} of {row.tests:,}",
+            f"{row.control_violations:,} of {row.control_tests:,}",
             f"{row.chance:.2g}",
         )
         for row in against_chance(results)

@@ -41,6 +41,7 @@ class Gate:
         accept_flaky: The share of cases that may not fail again when they are run again.
         min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
             or the budget where that is less, but never fewer than `FEWEST_CASES`.
+        problem: Why nothing is green, whatever was found; "" where something may be.
     """
 
     fail_on: str = "any"
@@ -48,6 +49,7 @@ class Gate:
     baseline: tuple[Result, ...] | None = None
     accept_flaky: float = 0.0
     min_cases: int | None = None
+    problem: str = ""
 
     def __post_init__(self) -> None:
         accept_fields(self, KINDS)
@@ -104,7 +106,7 @@ def rulings(results: Sequence[Result], gate: Gate) -> list[Ruling]:
     """Return what a gate says of each result; of rates, over all seeds together."""
     found = []
     for seeds in by_subject(results):
-        few = _few_cases(seeds, gate)
+        few = gate.problem or _few_cases(seeds, gate)
         for group in [seeds] if gate.weighs_rates else [(r,) for r in seeds]:
             ruling = _ruling(group, gate)
             if few and ruling.status == 0:
@@ -262,7 +264,7 @@ class _Rate:
     def __str__(self) -> str:
         known = "exactly " if self.is_exact else ""
         share = percent(self.violated / self.cases)
-        return f"{known}{self.violated} of {self.cases} ({share})"
+        return f"{known}{self.violated:,} of {self.cases:,} ({share})"
 
 
 def _violations(result: Result, gate: Gate) -> int:

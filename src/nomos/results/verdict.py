@@ -160,15 +160,15 @@ def proof_text(proof: Proof) -> str:
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
-    total = f"of {proof.cases} cases {where}"
+    total = f"of {proof.cases:,} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
     if proof.verdict == "undecided":
         decided = 100 * (proof.decided or 0) / proof.cases
         return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
-        return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
-    return f"at least {low} and at most {high} {total}"
+        return f"exact: {low:,} {total} ({100 * low / proof.cases:.3g} %)"
+    return f"at least {low:,} and at most {high:,} {total}"
 
 
 def nearest_text(proof: Proof) -> str:
@@ -194,11 +194,11 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
     """
     first = results[0]
     if first.search != "random" and first.scope != "generated":
-        found = f"{each[0]} of {first.counts.judged}"
+        found = f"{each[0]:,} of {first.counts.judged:,}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
     judged, violations = sum(result.counts.judged for result in results), sum(each)
     if first.scope == "generated":
-        return f"{violations} of {judged} generated inputs, no share of real ones"
+        return f"{violations:,} of {judged:,} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 

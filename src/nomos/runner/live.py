@@ -42,7 +42,7 @@ class Reopened:
 
     def count_calls(self, before: CallCounts) -> CallCounts:
         """Return what its campaign asked, with what was asked since it ended."""
-        asked: dict[str, int] = {**self._meter.asked}
+        asked = {str(phase): count for phase, count in self._meter.asked.items()}
         return replace(before, asked=sum(asked.values()), by_phase=asked)
 
     @property

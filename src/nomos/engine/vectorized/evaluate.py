@@ -35,9 +35,10 @@ from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
 from nomos.engine.program import Function, draws
-from nomos.engine.vectorized import forms, vector
+from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
+from nomos.engine.vectorized.wide import Items
 from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
 
@@ -50,6 +51,8 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.items: dict[int, Items] = {}  # of long lists, by their size
+        self.occurrence = 0  # which of several equal items of a case is meant
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -116,7 +119,10 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                return forms.quantifier(self, expr, at, scope)
+                found = wide.quantifier(self, expr, at, scope)
+                return (
+                    forms.quantifier(self, expr, at, scope) if found is None else found
+                )
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
@@ -328,7 +334,8 @@ class Evaluator:
         else:
             # Each place in the spec has its own: a case never uses an answer twice.
             # A definition has its calls in several places, which differ in what they ask.
-            place = expr.function, expr.span.start, expr.span.end, core.tree_shape(expr)
+            at_span = expr.span.start, expr.span.end, self.occurrence
+            place = expr.function, *at_span, core.tree_shape(expr)
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():

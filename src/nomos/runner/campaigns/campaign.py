@@ -221,8 +221,9 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        ends = self.meter.find_ends().get("search", math.inf)
-        if not self.stop and time.time() >= ends:
+        if not self.stop and time.time() >= self.meter.find_ends().get(
+            "search", math.inf
+        ):
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
