@@ -24,13 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
 
 import argparse
 import platform
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from statistics import median
 
 import numpy as np
