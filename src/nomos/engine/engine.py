@@ -19,8 +19,8 @@ from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
+from nomos.engine.coroutines.block import CoroutineBlock
 from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
@@ -64,7 +64,7 @@ class Engine:
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
-        self._lanes = None if in_columns else Lanes(program)
+        self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
         self._size = PartSize(program.case_bytes, free_bytes(program.device))
         self._size.learn_cost(program.spec.k or 1, 0, 1.0)
@@ -364,10 +364,10 @@ class Engine:
 
     def _block(self, columns: Columns, answers: Answers) -> None:
         """Run the block for the cases still here."""
-        if self._lanes is None:
+        if self._make_coroutines is None:
             columns.block()
         else:
-            self._lanes.run(columns, answers)
+            self._make_coroutines.run(columns, answers)
 
     def _resolve(
         self,

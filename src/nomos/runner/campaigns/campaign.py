@@ -18,7 +18,7 @@ import numpy as np
 
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import ChunkCrash, Judged
 from nomos.results.calls import CallCounts
 from nomos.results.result import (
     Counts,
@@ -173,7 +173,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input)
+        planned = self.plan.next(wanted, per_input, shares=shares)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -309,7 +309,7 @@ class Campaign:
         if judged.reasons:
             self.reasons += count_reasons(judged, end)
 
-    def _crash(self, crash: CrashedCase) -> list[Event]:
+    def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
         kind = crash.error
         if kind in self.crashes:
