@@ -66,8 +66,7 @@ class Engine:
         in_columns = straight and self.mode != "coroutines"
         self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
-        record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
-        self._size = PartSize(record_bytes, free_bytes(program.device))
+        self._size = PartSize(program.case_bytes, free_bytes(program.device))
         self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 
@@ -259,7 +258,7 @@ class Engine:
         found = whole.violations
         try:
             with current_lease().during_phase("confirmation"):
-                found.came_back = self._repeat(found)
+                found.reproduced = self._repeat(found)
         except CallsSpent:
             return replace(whole.first(int(found.rows[0])), is_spent=True)
         return whole

@@ -1,4 +1,4 @@
-"""Run one case by itself: the plain meaning of a spec, and the judge of last resort.
+"""Run one case in isolation: the reference interpreter, which decides where modes differ.
 
 The fast ways hand over what they cannot decide, and every violation they find is run
 again here before anybody believes it.

@@ -34,6 +34,7 @@ from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
+from nomos.engine.pairs import PairIndex, RowChooser
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
@@ -56,7 +57,13 @@ class Running(Counted):
 
     def input(self) -> Any:
         """Draw an item from the source."""
-        place = self.draws.integer(0, len(self.program.source) - 1)
+        number, last = len(self.places), len(self.program.source) - 1
+        pair = self.program.chooser_of(number, self.places)
+        place = (
+            self.draws.integer(0, last)
+            if pair is None
+            else self.draws.row(pair.choose_rows, last)
+        )
         item = self.program.item(place)
         self.items, self.places = [*self.items, item], [*self.places, place]
         return item
@@ -105,6 +112,7 @@ class Program:
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
+        self._check_pairs()
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
         self.source: Any = frozen(source)  # a sequence, often an array
@@ -117,10 +125,48 @@ class Program:
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        for name in ("can_remember", "label_column"):  # they depend on the source
+        # They depend on the source.
+        for name in ("can_remember", "label_column", "pairs"):
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
+
+    @cached_property
+    def pairs(self) -> dict[int, PairIndex]:
+        """What finds the inputs that are drawn together, by the place of the first."""
+        found: dict[int, PairIndex] = {}
+        if self.rows is None or self.schema is None:
+            return found
+        for pair in self.spec.pairs:
+            index = PairIndex(self.source, self.schema, pair.excepted)
+            if index.total:
+                found[self.spec.inputs.index(pair.first)] = index
+        return found
+
+    def chooser_of(self, number: int, drawn: Sequence[Any]) -> RowChooser | None:
+        """Return what draws an input, given the places of those before it."""
+        if number in self.pairs:
+            return RowChooser(self.pairs[number])
+        if number - 1 in self.pairs:
+            return RowChooser(self.pairs[number - 1], np.atleast_1d(drawn[number - 1]))
+        return None
+
+    def _check_pairs(self) -> None:
+        """Refuse a spec whose inputs have no rows that belong together."""
+        for pair in self.spec.pairs:
+            if self.spec.inputs.index(pair.first) in self.pairs:
+                continue
+            if self.rows is None or self.schema is None:
+                raise DomainError(
+                    f"{type(self.domain).__name__}.inputs() gives no array of rows, among"
+                    f" which `{pair.first}` and `{pair.second}` could be found"
+                )
+            but = f" but {', '.join(pair.excepted)}" if pair.excepted else ""
+            raise DomainError(
+                f"no two of the {len(self.source)} rows agree in all features{but}:"
+                f" `{pair.first}` and `{pair.second}` cannot be drawn\nhelp: name more"
+                " features behind `except`, or change a copy: `var x2 := x1[f := ...];`"
+            )
 
     @property
     def device(self) -> str:
@@ -133,10 +179,11 @@ class Program:
         return any(getattr(member, "tensors", False) for member in found)
 
     @property
-    def record_bytes(self) -> int:
-        """How large a record is, as far as arrays are concerned."""
+    def case_bytes(self) -> int:
+        """How large the records of a case are, as far as arrays are concerned."""
         first = self.source[0]
-        return first.nbytes if isinstance(first, np.ndarray) else 0
+        size = first.nbytes if isinstance(first, np.ndarray) else 0
+        return size * max(1, len(self.spec.inputs))
 
     def item(self, place: int) -> Any:
         """Return an item of the source as a value that a case may not change."""

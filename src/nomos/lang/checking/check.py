@@ -21,6 +21,7 @@ from nomos.lang.checking.declarations import (
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
+from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.dates import to_days
@@ -79,16 +80,13 @@ def check_origin(origin: Origin) -> Checked:
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
     variables = _elaborate_variables(scope, tree.variables)
+    pairs, together = elaborate_pairs(scope, tree.inputs)
     requires = _elaborate_conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
     later = _elaborate_variables(scope, tree.later_variables)
     rates, campaign_ensures, ensures = _elaborate_ensures(scope, tree.ensures)
-    _check_ensures_named_apart(scope, tree.ensures)
     _check_outputs_matter(scope, parsed, (*later, *ensures), rates)
-    if not tree.ensures and "ensures" not in parsed.unread:
-        end = len(source.text.rstrip())
-        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
@@ -99,7 +97,7 @@ def check_origin(origin: Origin) -> Checked:
         imports=tuple(declaration.name.name for declaration in tree.imports),
         inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
         variables=variables,
-        requires=requires,
+        requires=(*together, *requires),
         outputs=tuple(declaration.name.name for declaration in tree.outputs),
         code=block[0],
         later_variables=later,
@@ -109,6 +107,7 @@ def check_origin(origin: Origin) -> Checked:
         origin=origin,
         rates=rates,
         campaign_ensures=campaign_ensures,
+        pairs=pairs,
     )
     return Checked(source, spec, diagnostics)
 
@@ -146,6 +145,11 @@ def _declare_names(scope: Scope, origin: Origin) -> None:
     type_ = type_ if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
+        if isinstance(drawn, syntax.Pair):
+            for one in (name, drawn.second):
+                symbol = Symbol(Role.INPUT, type_, one.span, one.name)
+                scope.declare_name(one, symbol)
+            continue
         kind = type_ if drawn.size is None else Type.LIST
         scope.declare_name(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
@@ -248,6 +252,7 @@ def _elaborate_ensures(
     tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
+    _check_ensures_named_apart(scope, ensures)
     of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
@@ -287,8 +292,10 @@ def _check_outputs_matter(
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
             scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
-    if not parsed.spec.ensures and "ensures" not in used:
-        return  # that is reported, and every output would be unused
+    if not parsed.spec.ensures and "ensures" not in parsed.unread:
+        end = len(scope.source.text.rstrip())
+        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
+        return  # every output would be unused
     for output in parsed.spec.outputs:
         name = output.name
         if name.name not in used:

@@ -247,6 +247,16 @@ class Input(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
+class Pair(Declaration):
+    """`input x1, x2 where same(x1, x2, except sex);`: two rows that agree elsewhere."""
+
+    second: Name
+    relation: Name
+    related: tuple[Name, ...]
+    excepted: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Declaration):
     """`output d1;`."""
 
@@ -280,7 +290,7 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Shared | Input | Var | Requires | Output | Ensures | Block
+Statement = Import | Shared | Input | Pair | Var | Requires | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +306,7 @@ class Spec(Node):
 
     imports: tuple[Import, ...]
     shared: tuple[Shared, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input | Pair, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
     outputs: tuple[Output, ...]
