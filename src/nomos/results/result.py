@@ -114,7 +114,7 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    shrunk: Shrunk | None = None  # a smaller case that breaks the property too
+    shrunk: Shrunk | None = None  # a shrunk case that breaks the property too
     records: tuple[tuple[float, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
 
@@ -219,7 +219,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that failed again in isolation, alone
+    still: int = 0  # that failed again in isolation
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -232,7 +232,7 @@ class Live(Protocol):
         ...
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:

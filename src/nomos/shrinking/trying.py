@@ -28,7 +28,7 @@ _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
 _MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first do not come back
+    3  # cases of a batch that are run in isolation, where the first are not reproduced
 )
 
 

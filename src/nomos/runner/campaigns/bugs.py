@@ -111,7 +111,7 @@ class Bugs:
         self, new: Violations, first: int, confirm: Confirm, taken: Taken
     ) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
-        how = np.where(new.came_back, How.BATCH, How.FLAKY).astype(np.int8)
+        how = np.where(new.reproduced, How.BATCH, How.FLAKY).astype(np.int8)
         alone = self._choose_bugs_to_rerun(new.rows + first)
         step = 1 if self.until_bug else max(1, len(alone))
         outcomes: list[IsolatedRerun] = []
@@ -264,7 +264,7 @@ class Bugs:
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
         if not told.all():  # too many to deduplicate: those that failed again count
-            back = int(found.came_back[~told].sum())
+            back = int(found.reproduced[~told].sum())
             totals.violations += back
             totals.flaky += int((~told).sum()) - back
             if not self.table.repeats:
