@@ -31,6 +31,7 @@ Phase = Literal[
     "set-up",
     "known bugs",
     "search",
+    "control",
     "confirmation",
     "flakiness check",
     "grouping",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ from nomos.domain.records import (
 )
 from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
-from nomos.engine.choices import CaseDraws
+from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
 from nomos.engine.vectorized.rows import SourceRows, frozen
@@ -36,15 +37,27 @@ from nomos.lang.types import BUILT_IN, MAX_INT
 Function = Callable[..., Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """New samples of random models for the same case: the `number`-th.
+
+    Where it is the control, each call of a model asks what its first call asked.
+    """
+
+    number: int
+    is_control: bool = False
+
+
 class Running(Counted):
     """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("draws", "items", "places", "program")
+    __slots__ = ("asked_first", "draws", "items", "places", "program")
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__()
         self.program = program
         self.draws = draws
+        self.asked_first: dict[str, Any] | None = None  # in a control, by the function
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
 
@@ -68,6 +81,16 @@ class Running(Counted):
         if place is None:
             raise LookupError("this record was made up, so it has no label")
         return self.program.label_at(place)
+
+    def resample_call(self, name: str, seed: int, asked: Any) -> tuple[int, Any]:
+        """Return the seed and the arguments of a call of a function that draws."""
+        resampling = self.program.resampling
+        if resampling is None or name not in self.program.random_models:
+            return seed, asked
+        if resampling.is_control:
+            self.asked_first = self.asked_first or {}
+            asked = self.asked_first.setdefault(name, asked)
+        return mix_seed(seed, resampling.number), asked
 
 
 Current = Callable[[], Running]
@@ -96,6 +119,7 @@ class Program:
         source = source_of(domain)
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
+        self.resampling: Resampling | None = None
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
@@ -115,6 +139,35 @@ class Program:
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
+
+    def with_samples(self, resampling: Resampling) -> Program:
+        """Return the same program, whose random models give other samples."""
+        other = copy.copy(self)
+        other.resampling = resampling
+        return other
+
+    @cached_property
+    def random_models(self) -> frozenset[str]:
+        """The functions that draw, and that the block alone calls.
+
+        What is drawn in a `var` is part of the case, as noise that is added to an input.
+        """
+        spec = self.spec
+        trees = [let.value for let in (*spec.variables, *spec.later_variables)]
+        trees += [condition.test for condition in (*spec.requires, *spec.ensures)]
+        nodes = [node for tree in trees for node in core.walk(tree)]
+        elsewhere = {node.function for node in nodes if isinstance(node, core.Call)}
+        own = {name for name in spec.code.called if draws(self.functions.get(name))}
+        return frozenset(own - elsewhere)
+
+    @cached_property
+    def has_control(self) -> bool:
+        """Whether a case asks a random model about several inputs: chance is told then.
+
+        With `repeats`, the spec itself says how often a case may fail.
+        """
+        spec = self.spec
+        return not spec.repeats and asks_for_several(spec, self.random_models)
 
     @property
     def device(self) -> str:
@@ -262,7 +315,9 @@ def _bind_function(
         if is_model:
             count_calls()
         if hand_generator:
-            seed = running.draws.seed()
+            seed, (arguments, options) = running.resample_call(
+                name, running.draws.seed(), (arguments, options)
+            )
             is_batched = isinstance(function, BoundBatched)
             arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:
@@ -273,6 +328,45 @@ def _bind_function(
 
     call.__name__ = name
     return call
+
+
+def asks_for_several(spec: core.Spec, names: frozenset[str]) -> bool:
+    """Tell whether the block can call one of these functions with other arguments.
+
+    It can where two calls differ in how their arguments are written, or where they name
+    what the block binds and may run twice: there are several, or a loop is around them.
+    """
+    statements = spec.code.statements
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    bound = {
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in nodes
+        if isinstance(node, ast.arg)
+        or getattr(node, "ctx", None).__class__ is ast.Store
+        if isinstance(node, ast.Name | ast.arg)
+    }
+    looped = {
+        id(n) for node in nodes if isinstance(node, _LOOPS) for n in ast.walk(node)
+    }
+    for name in names:
+        calls = [n for n in nodes if isinstance(n, ast.Call) and _calls(n, name)]
+        written = {ast.dump(ast.Tuple([*c.args, *c.keywords])) for c in calls}  # type: ignore[list-item]  # only to be compared
+        inside = {n.id for c in calls for n in ast.walk(c) if isinstance(n, ast.Name)}
+        is_repeated = len(calls) > 1 or any(id(call) in looped for call in calls)
+        if len(written) > 1 or (is_repeated and inside & bound):
+            return True
+    return False
+
+
+_LOOPS = (
+    *(ast.For, ast.While, ast.FunctionDef, ast.Lambda),
+    *(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp),
+)
+
+
+def _calls(node: ast.Call, name: str) -> bool:
+    function = node.func
+    return name == getattr(function, "id", getattr(function, "attr", ""))
 
 
 def isolate_item(item: Any) -> Any:

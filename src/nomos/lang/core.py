@@ -288,6 +288,7 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    repeats: int = 0  # how often the block is evaluated; 0: once, without `repeats`
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:

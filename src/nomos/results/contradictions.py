@@ -28,7 +28,15 @@ def find_contradictions(result: Result) -> list[str]:
         for rate in rates
         if rate is not None and not 0 <= rate.low <= rate.high <= 1
     ]
-    if result.verdict in ("holds", "none-found") and counts.violations:
+    apart = counts.only_violated, counts.only_control, counts.both_violated
+    if min(*apart, counts.pairs - sum(apart)) < 0 or counts.pairs > counts.judged:
+        found.append(
+            f"{counts.pairs} pairs with a control, and {apart} violated in them"
+        )
+    elif (excess := counts.excess) is not None:
+        if result.verdict in ("holds", "none-found") and excess.is_shown:
+            found.append(f"{result.verdict}, and more violations than in the control")
+    elif result.verdict in ("holds", "none-found") and counts.violations:
         found.append(f"{result.verdict}, and {counts.violations} violations")
     is_proved = result.proof is not None and result.proof.verdict == "holds"
     if result.verdict == "holds" and not is_proved and not result.is_exact:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from nomos.results.analysis import Analysis, Shrunk
 from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
+from nomos.results.excess import Excess, Repeats, measure_excess
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -78,11 +79,22 @@ class Counts:
     model_calls: int = 0
     k: int = 0
     seconds: float = 0.0
+    # Of a random model: cases with a verdict on their A/A control, and those of both
+    pairs: int = 0
+    only_violated: int = 0
+    only_control: int = 0
+    both_violated: int = 0
 
     @property
     def judged(self) -> int:
         """The cases that an `ensures` was decided on: what rates are taken of."""
         return self.passed + self.violations
+
+    @property
+    def excess(self) -> Excess | None:
+        """How much more often a random model fails than its A/A control."""
+        apart = self.only_violated, self.only_control
+        return measure_excess(self.pairs, self.both_violated, *apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,7 @@ class Bug:
     shrunk: Shrunk | None = None  # a smaller case that breaks the property too
     records: tuple[tuple[float, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
+    repeats: Repeats | None = None  # of a random model
 
     @property
     def mask(self) -> int:
@@ -269,7 +282,6 @@ class Result:
     calls: CallCounts = field(default_factory=CallCounts, compare=False)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     finished: str = field(default="", compare=False)  # when, as a store knows
-    control: Result | None = None  # a spec in which only chance can differ
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
 
@@ -300,7 +312,10 @@ class Result:
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
-        return bool(proved or self.counts.new_bugs or self.recorded.new)
+        seen = self.counts.confirmed or self.recorded.still
+        excess = None if seen else self.counts.excess  # that no known bug explains
+        more = excess is not None and excess.is_shown
+        return bool(proved or self.counts.new_bugs or self.recorded.new or more)
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:
@@ -351,20 +366,21 @@ _NOT_IN_ALL = {
     "mode",
     "calls",
     "finished",
+    *("pairs", "only_violated", "only_control", "both_violated"),
 }
 
 
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
-    plain = replace(result, live=None, control=None, bugs=tuple(result.bugs))
+    plain = replace(result, live=None, bugs=tuple(result.bugs))
     data = asdict(plain)
     subject = data.pop("subject")
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
-    data["control"] = None if result.control is None else to_data(result.control)
     data["margins"] = None if result.margins is None else sorted(result.margins.items())
     del data["live"], data["finished"]
-    counts = data.pop("counts")
+    counts, excess = data.pop("counts"), result.counts.excess
+    data["excess"] = None if excess is None else asdict(excess)
     return {**subject, "properties": texts, **counts, **data}
 
 
@@ -376,11 +392,10 @@ def from_data(data: Mapping[str, Any]) -> Result:
     if missing := names - data.keys():
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
-    whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
+    whole = {**data, "subject": subject, "counts": data, "live": None}
     result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
     if least < 0 or any(one.violations > counts.judged for one in result.ensures):
         raise ValueError("its counts contradict each other")
-    control = data["control"]
-    return replace(result, control=None if control is None else from_data(control))
+    return result

@@ -87,7 +87,8 @@ class Driver:
         self.warn = warn
         self.spending = Spending(root, options, store)
         terms = self.spending.terms
-        self.setting = Setting(root, options.mode, trust, options.placement, terms)
+        how = options.mode, trust, options.placement, terms, options.repeat_settings
+        self.setting = Setting(root, *how)
         self._inline = Worker(self.setting)
         self._makes_pool = pool is None and not options.is_inline
         self._deaths = count(1)
@@ -348,7 +349,8 @@ class Driver:
         result, meter = one.campaign.result(), one.campaign.meter
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
-            result = self._after(result, check, "its cases are not run again")
+            if not one.campaign.about.has_control:
+                result = self._after(result, check, "its cases are not run again")
             group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
         result = with_exceptions(result, meter.raised)

@@ -43,14 +43,23 @@ def command(
         live, outcome = api.replay(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
+        repeats = None if shrunk else live.ready_job.repeat_bug(record.bug)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+        gone = gone if repeats is None else repeats.decision == "no bug"
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:
             opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
     if gone:
-        console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
+        said = repeats.text if repeats else outcome.verdict.name.lower()
+        console.print(f"{head}: gone ({said})")
         return
+    if repeats is not None:
+        console.print(f"{head}: {repeats.text}")
+        if (
+            outcome.verdict is not Verdict.VIOLATED
+        ):  # not with this sample, as it is now
+            sys.exit(1)
     if outcome.verdict is Verdict.CRASHED:
         console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)

@@ -21,6 +21,14 @@ from nomos.lang.checking.declarations import (
     is_within_limits,
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
+from nomos.lang.checking.repeats import (
+    OPTIONS,
+    declare_repeats,
+    index_outputs,
+    repeat_block,
+    require_repeats,
+    resolve_times,
+)
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
@@ -76,12 +84,19 @@ def check_origin(origin: Origin) -> Checked:
     _declare_names(scope, origin)
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
+    times = resolve_times(scope, tree, origin.values, _resolve_list_size)
     variables = _elaborate_variables(scope, tree.variables)
     requires = _elaborate_conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
-    later = _elaborate_variables(scope, tree.later_variables)
-    ensures = _elaborate_conditions(scope, tree.ensures)
+    written = tree.ensures
+    later: tuple[core.Let, ...] = ()
+    if times:
+        declare_repeats(scope, times, tree.span)
+        written = require_repeats(written, times, origin.values)
+    else:
+        later = _elaborate_variables(scope, tree.later_variables)
+    ensures = _elaborate_conditions(scope, written, tree if times else None)
     _check_ensures_named_apart(scope, tree.ensures)
     _check_outputs_matter(scope, parsed, (*later, *ensures))
     if not tree.ensures and "ensures" not in parsed.unread:
@@ -90,6 +105,10 @@ def check_origin(origin: Origin) -> Checked:
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
+    outputs = tuple(declaration.name.name for declaration in tree.outputs)
+    code, k = block
+    if times:
+        code, k = repeat_block(code, outputs, times), k and k * times
     spec = core.Spec(
         name=origin.name,
         description=tree.description,
@@ -98,13 +117,14 @@ def check_origin(origin: Origin) -> Checked:
         inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
         variables=variables,
         requires=requires,
-        outputs=tuple(declaration.name.name for declaration in tree.outputs),
-        code=block[0],
+        outputs=outputs,
+        code=code,
         later_variables=later,
         ensures=ensures,
-        k=block[1],
+        k=k,
         params=tuple(scope.params.values()),
         origin=origin,
+        repeats=times,
     )
     return Checked(source, spec, diagnostics)
 
@@ -145,7 +165,8 @@ def _declare_names(scope: Scope, origin: Origin) -> None:
         kind = type_ if drawn.size is None else Type.LIST
         scope.declare_name(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
-            size = scope.sizes[name.name] = _resolve_list_size(scope, drawn, drawn.size)
+            size = _resolve_list_size(scope, name.name, drawn.size)
+            scope.sizes[name.name] = size
             for item in (core.item_name(name.name, index) for index in range(size)):
                 scope.symbols[item] = Symbol(Role.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
@@ -160,7 +181,7 @@ _MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a milli
 
 
 def _resolve_list_size(
-    scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name
+    scope: Scope, declared: str, size: syntax.Number | syntax.Name
 ) -> int:
     """Return how many items an input has: a number, or an integer param."""
     value: object
@@ -177,7 +198,7 @@ def _resolve_list_size(
     shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
     if value is not None and isinstance(size, syntax.Name):
         shown += f", which is {value!r}"
-    scope.report(Code.INVALID_SIZE, size.span, name=drawn.name.name, shown=shown)
+    scope.report(Code.INVALID_SIZE, size.span, name=declared, shown=shown)
     return 1
 
 
@@ -222,12 +243,17 @@ def _elaborate_variables(
 
 
 def _elaborate_conditions(
-    scope: Scope, statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...]
+    scope: Scope,
+    statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...],
+    repeated: syntax.Spec | None = None,
 ) -> tuple[core.Condition, ...]:
     conditions = []
     for statement in statements:
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
-        test = elaborate_condition(scope, statement.condition, f"`{word}`")
+        condition = statement.condition
+        if repeated is not None:
+            condition = index_outputs(scope, repeated, condition)
+        test = elaborate_condition(scope, condition, f"`{word}`")
         text = format_expr(statement.condition)
         line = scope.source.line_at(statement.span.start)
         name = ""
@@ -278,7 +304,7 @@ def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
 
 
 def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
-    """Return the spec with these values for some of its params.
+    """Return the spec with these values for some of its params, and for `OPTIONS`.
 
     A value is one of the param's type, or a text as a command line gives it. Raises
     NomosError for a name or a value that cannot be, and SpecError where the spec makes
@@ -289,6 +315,9 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
     known = {param.name: param for param in spec.params}
     given = {}
     for name, value in values.items():
+        if name in OPTIONS and name not in known:
+            given[name] = value
+            continue
         if name not in known:
             raise NomosError(_describe_unknown_param(spec, name, list(known)))
         given[name] = _convert_param_value(known[name], value)

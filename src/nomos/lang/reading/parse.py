@@ -278,6 +278,7 @@ _SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
     syntax.Param: _SHARED,
     syntax.Def: _SHARED,
     syntax.Input: (2, "before the first `var`, `requires` and `output`"),
+    syntax.Repeats: (2, "right behind the inputs"),
     syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
     syntax.Requires: (4, "before the first `output` and the block"),
     syntax.Output: (5, "right before the block"),

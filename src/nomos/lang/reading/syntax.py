@@ -17,6 +17,7 @@ KEYWORDS = (
     "param",
     "def",
     "input",
+    "repeats",
     "var",
     "requires",
     "output",
@@ -238,6 +239,13 @@ class Input(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats(Node):
+    """`repeats 10;`: how often the block is evaluated, with samples of its own each time."""
+
+    times: Number | Name
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Declaration):
     """`output d1;`."""
 
@@ -271,7 +279,9 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Shared | Input | Var | Requires | Output | Ensures | Block
+Statement = (
+    Import | Shared | Input | Repeats | Var | Requires | Output | Ensures | Block
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +298,7 @@ class Spec(Node):
     imports: tuple[Import, ...]
     shared: tuple[Shared, ...]
     inputs: tuple[Input, ...]
+    repeats: tuple[Repeats, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
     outputs: tuple[Output, ...]

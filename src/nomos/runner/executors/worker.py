@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,13 @@ from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
-from nomos.engine.space import input_count
+from nomos.engine.samples import repeat_cases
+from nomos.engine.space import estimate_space, input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.models import trusting
 from nomos.results.describe import describe_values
+from nomos.results.excess import CaseTest
 from nomos.results.result import Result, Subject
 from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
@@ -68,6 +70,7 @@ class Setting:
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
     terms: Terms = field(default_factory=Terms)
+    repeats: Mapping[str, str] = field(default_factory=dict)
     folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
@@ -81,6 +84,7 @@ class About:
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
     device: str = "cpu"  # of its tensors
+    has_control: bool = False  # whether a random model is tested against chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,8 @@ class Worker:
         """Build the domain and compile the spec; `settings` may name the model."""
         spec, imported = loaded.runnable()
         assert imported.domain is not None
-        spec, settings, params = bind_settings(spec, settings)
+        given = {**self.setting.repeats, **settings}
+        spec, settings, params = bind_settings(spec, given)
         key = imported.domain, tuple(sorted(settings.items()))
         if key not in self._domains:
             self._domains[key] = build(imported.domain, settings)
@@ -169,6 +174,7 @@ class Worker:
             input_count(program),
             marks,
             program.device,
+            program.has_control,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
@@ -193,7 +199,7 @@ class Worker:
     def estimate_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
         try:
-            return self.prepare_job(job).engine.estimate_space()
+            return estimate_space(self.prepare_job(job).engine.program)
         except CallsSpent:
             return None
 
@@ -290,9 +296,11 @@ class Worker:
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls suffice."""
+        """Run cases alone, as far as the calls suffice; repeat those of a random model."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
+        if prepared.engine.program.has_control:
+            return self._repeat_cases(prepared, cases)
         for case in cases:
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
@@ -302,6 +310,23 @@ class Worker:
             if case.records and outcome.verdict is Verdict.VIOLATED:
                 near = self._engine_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
+            outcomes.append(outcome)
+        return outcomes
+
+    def _repeat_cases(
+        self, prepared: Prepared, cases: Sequence[KnownCase]
+    ) -> list[IsolatedRerun]:
+        """Tell which cases fail more often than their controls, by new samples."""
+        tests = [CaseTest(case.rank) for case in cases]
+        repeat_cases(prepared.engine, cases, tests)
+        outcomes = []
+        for case, repeats in zip(cases, (test.report() for test in tests), strict=True):
+            verdict = Verdict.VIOLATED if repeats.decision == "bug" else Verdict.PASSED
+            outcome = IsolatedRerun(verdict, "", "", {}, {}, repeats=repeats)
+            if repeats.decision == "bug":
+                with suppress(CallsSpent):  # its values are shown, and decide nothing
+                    seen = self._rerun_isolated(prepared, case)
+                    outcome = replace(seen, verdict=verdict, repeats=repeats)
             outcomes.append(outcome)
         return outcomes
 
@@ -329,11 +354,12 @@ class Worker:
         engine, is_rounded = prepared.engine, False
         if self.setting.placement.is_rounded:
             with judging():
-                outcome = engine.replay(*case)
+                outcome = engine.replay(case.choices, case.records)
             if outcome.verdict is Verdict.PASSED:
-                is_rounded = engine.replay(*case).verdict is Verdict.VIOLATED
+                again = engine.replay(case.choices, case.records)
+                is_rounded = again.verdict is Verdict.VIOLATED
         else:
-            outcome = engine.replay(*case)
+            outcome = engine.replay(case.choices, case.records)
         spec, schema = engine.program.spec, engine.program.schema
         inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return IsolatedRerun(
