@@ -13,9 +13,7 @@ from nomos.results.result import Counts, Result, Subject
 SUBJECT = Subject("specs/unfair.nom", "unfair")
 
 
-def found(
-    tests: int, violations: int, margins: Mapping[float, int] | None
-) -> Result:
+def found(tests: int, violations: int, margins: Mapping[float, int] | None) -> Result:
     counts = Counts(passed=tests - violations, violations=violations, crashed=7)
     return Result(SUBJECT, 0, 5000, counts=counts, margins=margins)
 

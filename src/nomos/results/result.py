@@ -312,9 +312,8 @@ class Result:
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
-        seen = self.counts.confirmed or self.recorded.still
-        excess = None if seen else self.counts.excess  # that no known bug explains
-        more = excess is not None and excess.is_shown
+        known = self.counts.confirmed or self.recorded.still  # explain an excess
+        more = not known and (excess := self.counts.excess) and excess.is_shown
         return bool(proved or self.counts.new_bugs or self.recorded.new or more)
 
     @property

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
@@ -105,28 +106,37 @@ def check_origin(origin: Origin) -> Checked:
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
+    parts = {"requires": requires, "variables": variables, "ensures": ensures}
+    spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
+    return Checked(source, spec, diagnostics)
+
+
+def _build_spec(
+    scope: Scope,
+    origin: Origin,
+    block: tuple[core.Code, int | None],
+    times: int,
+    **parts: Any,
+) -> core.Spec:
+    tree = origin.parsed.spec
     outputs = tuple(declaration.name.name for declaration in tree.outputs)
     code, k = block
     if times:
         code, k = repeat_block(code, outputs, times), k and k * times
-    spec = core.Spec(
+    return core.Spec(
         name=origin.name,
         description=tree.description,
-        source=source,
+        source=origin.source,
         imports=tuple(declaration.name.name for declaration in tree.imports),
         inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
-        variables=variables,
-        requires=requires,
         outputs=outputs,
         code=code,
-        later_variables=later,
-        ensures=ensures,
         k=k,
         params=tuple(scope.params.values()),
         origin=origin,
         repeats=times,
+        **parts,
     )
-    return Checked(source, spec, diagnostics)
 
 
 def _sort_diagnostics(

@@ -56,6 +56,13 @@ class IsolatedRerun:
     is_rounded: bool = False  # it is violated at the run's precision, not at float32
     repeats: Repeats | None = None  # of a random model: these decide
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no bug any more; a crash, or what cannot be drawn, says nothing."""
+        if self.repeats is not None:
+            return self.repeats.decision == "no bug"
+        return self.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+
 
 Confirm = Callable[[Sequence[KnownCase]], list[IsolatedRerun]]
 

@@ -171,11 +171,7 @@ class Recording:
                 if outcome.verdict is Verdict.VIOLATED:
                     name = case_name(subject, record.bug.choices)
                     still, new = still + 1, new + (name not in known)
-                # A case that crashes, or that cannot be drawn any more, says nothing.
-                if outcome.repeats is not None:
-                    if outcome.repeats.decision == "no bug":
-                        fixed.append(record.bug.id)
-                elif outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
+                if outcome.is_gone:
                     fixed.append(record.bug.id)
             if len(outcomes) < len(some):
                 break  # the calls are used up
