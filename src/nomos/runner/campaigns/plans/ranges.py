@@ -17,8 +17,10 @@ SMALLEST = 64  # of the first chunk: something is seen at once, whatever the mod
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
-_WAITING = 10  # times as long a chunk may take in which a worker waits for answers
-_STEPS = (8, 2)  # between sizes; on a device, larger ones pay off
+# Times as long a chunk may take in which a worker waits for answers: at its end it waits
+# for the last of them alone, for those that were sent again or never came.
+_WAITING = 20
+_STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class Plan:
         if self.batch is not None or self.cost is None:
             return self.batch or SMALLEST
         longest = self._longest * (_WAITING if self._waits else 1)
-        fit, step = longest / max(self.cost, 1e-9), _STEPS[self._largest > LARGEST]
+        fit = longest / max(self.cost, 1e-9)
+        step = _STEPS[self._waits or self._largest > LARGEST]
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
         return min(self._largest, size)
 
