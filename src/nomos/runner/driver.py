@@ -290,6 +290,7 @@ class Driver:
             events = campaign.take(asked, parts, confirm)
         for event in events:
             self._tell(event)
+        self.spending.warn_of_cost(campaign, self.warn)
         if rest is not None and campaign.can_afford_rest(asked):
             one.ranges.insert(0, self._submit(one, rest))
         if one.recording is not None:
