@@ -92,7 +92,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
     with each event. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, and of
+    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, accept_unreadable, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """

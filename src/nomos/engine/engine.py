@@ -14,6 +14,7 @@ import numpy as np
 from nomos.accepted import Mode
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.reading.dates import days_as_dates
 from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
@@ -63,8 +64,9 @@ class Engine:
         in_columns = straight and self.mode != "coroutines"
         self._lanes = None if in_columns else Lanes(program)
         self._asks_all = self._verdicts_only = False
-        self._size = PartSize(program.record_bytes, free_bytes(program.device))
-        self._size.learn_calls(program.spec.k or 1)
+        record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
+        self._size = PartSize(record_bytes, free_bytes(program.device))
+        self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -122,6 +124,10 @@ class Engine:
         except EndlessRange:
             return None
         return count
+
+    def count_affordable(self, most: int) -> int:
+        """Return of how many cases the calls and the time suffice, at most so many."""
+        return self._size.affordable(most, None)
 
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
@@ -187,7 +193,9 @@ class Engine:
             chunk.settle()
             first = columns.scope[program.spec.inputs[0]].places
             places = nowhere if first is None else first
-            return chunk.rows, places, {name: columns.column(name) for name in names}
+            values = {name: columns.column(name) for name in names}
+            dates = {n: days_as_dates(values[n]) for n in program.spec.dates & {*names}}
+            return chunk.rows, places, values | dates
 
     def run(
         self,
@@ -277,12 +285,14 @@ class Engine:
     ) -> Judged:
         """Judge as many cases as calls are left for, but for running `violations` again."""
         while most := self._size.affordable(most, violations):
+            began = time.perf_counter()
             try:
                 part = self._run_next(cases, first, most, judge)
             except CallsSpent:  # they asked for more than cases did before
                 most //= 4
                 continue
-            self._size.learn_calls(int(part.calls.max(initial=0)))
+            took = time.perf_counter() - began
+            self._size.learn_cost(int(part.calls.max(initial=0)), len(part), took)
             return part
         return replace(no_verdicts(0), is_spent=True)
 
@@ -373,7 +383,7 @@ class Engine:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
-            else:
+            elif resolved[row].verdict is not Verdict.UNREADABLE:
                 current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.groups.features import CaseFeature
+from nomos.lang.dates import date_text
 from nomos.results.analysis import Relation, Rule, RuleCondition
 from nomos.results.statistics import Interval, clopper_pearson
 
@@ -78,6 +79,8 @@ def _candidate_conditions(feature: CaseFeature, y: Array) -> list[RuleCondition]
         cuts = np.unique(np.concatenate(ends)).tolist()
         found = [(">=", cut) for cut in cuts if cut > values[0]]
         found += [("<=", cut) for cut in cuts if cut < values[-1]]
+        if feature.is_date:
+            found = [(word, date_text(float(cut))) for word, cut in found]
     return [RuleCondition(feature.name, *condition) for condition in found]
 
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from nomos.results.analysis import Analysis, Shrunk
 from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
-from nomos.results.excess import Excess, Repeats, measure_excess
+from nomos.results.counts import Counts as Counts
+from nomos.results.excess import Repeats
+from nomos.results.measured import Ensures as Ensures
+from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -23,15 +26,6 @@ if TYPE_CHECKING:
 Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Decision = Literal["holds", "violated", "undecided"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ensures:
-    """One `ensures` of a spec: its name, its text on one line, and its line."""
-
-    name: str
-    text: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,50 +45,6 @@ class Subject:
     outputs: tuple[str, ...] = ()
     ensures: tuple[Ensures, ...] = ()
     k: int | None = None  # as far as the text tells
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The counts of a campaign, by the names that every result has.
-
-    Of the unique bugs, `confirmed` failed again when run in isolation and `repeated` in a batch
-    of other cases. `isolated_reruns` is how many different violations were run in isolation.
-    """
-
-    tests: int = 0
-    passed: int = 0
-    violations: int = 0
-    unique_bugs: int = 0
-    new_bugs: int = 0  # unique bugs that are not in the list of known ones
-    bug_inputs: int = 0
-    confirmed: int = 0
-    repeated: int = 0
-    isolated_reruns: int = 0
-    discarded: int = 0
-    crashed: int = 0
-    flaky: int = 0
-    rounded: int = 0  # violations that are none at float32, only at --dtype
-    # Remembered answers that were different when asked for again
-    nondeterministic: int = 0
-    model_calls: int = 0
-    k: int = 0
-    seconds: float = 0.0
-    # Of a random model: cases with a verdict on their A/A control, and those of both
-    pairs: int = 0
-    only_violated: int = 0
-    only_control: int = 0
-    both_violated: int = 0
-
-    @property
-    def judged(self) -> int:
-        """The cases that an `ensures` was decided on: what rates are taken of."""
-        return self.passed + self.violations
-
-    @property
-    def excess(self) -> Excess | None:
-        """How much more often a random model fails than its A/A control."""
-        apart = self.only_violated, self.only_control
-        return measure_excess(self.pairs, self.both_violated, *apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +159,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A kind of error that ended cases: the first such case, and how many there are."""
+    """A kind of error that ended cases: the first such case, and how many there are.
+
+    Or a kind of answers that cannot be read: `traceback` is the first of them.
+    """
 
     case: int
     choices: tuple[int, ...]
     error: str
     traceback: str
     seen: int = 1
+    is_unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +228,7 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
+    rates: tuple[RateFound, ...] = ()  # of the `ensures` over all cases together
     margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
@@ -301,12 +256,11 @@ class Result:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every case was tried, and none was seen to change."""
+        """Whether every case was tried and read, and none was seen to change."""
         check = None if self.analysis is None else self.analysis.flakiness
-        is_flaky = (
-            self.counts.flaky or self.counts.nondeterministic or (check and check.flaky)
-        )
-        return self.is_complete and not is_flaky
+        counts = self.counts
+        unsure = counts.flaky or counts.nondeterministic or counts.unreadable
+        return self.is_complete and not (unsure or (check and check.flaky))
 
     @property
     def has_new_bugs(self) -> bool:
@@ -314,7 +268,13 @@ class Result:
         proved = self.proof is not None and self.proof.verdict == "violated"
         known = self.counts.confirmed or self.recorded.still  # explain an excess
         more = not known and (excess := self.counts.excess) and excess.is_shown
-        return bool(proved or self.counts.new_bugs or self.recorded.new or more)
+        new = self.counts.new_bugs or self.recorded.new or self.broken_rates
+        return bool(proved or new or more)
+
+    @property
+    def broken_rates(self) -> tuple[RateFound, ...]:
+        """The `ensures` of rates that are violated."""
+        return tuple(one for one in self.rates if one.verdict == "violated")
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:
@@ -350,7 +310,12 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    shown = {name: getattr(counts, name) for name in (*names, "crashed", "flaky")}
+    ends = (
+        ("crashed", "unreadable", "flaky")
+        if counts.unreadable
+        else ("crashed", "flaky")
+    )
+    shown = {name: getattr(counts, name) for name in (*names, *ends)}
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -360,12 +325,14 @@ _NOT_IN_ALL = {
     "counts",
     "live",
     "rounded",
+    "unreadable",
     "analysis",
     "proof",
     "mode",
     "calls",
     "finished",
     *("pairs", "only_violated", "only_control", "both_violated"),
+    "rates",
 }
 
 

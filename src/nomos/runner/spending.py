@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import gettempdir
 from uuid import uuid4
 
 from nomos.domain.meter import Meter, Terms
@@ -18,6 +18,9 @@ from nomos.runner.project.config import load_config
 from nomos.store.store import Store
 
 
+_TELLING = 8  # cases, whose cost is that of others
+
+
 class Spending:
     """The file of a run in which endpoints keep their answers and what they cost.
 
@@ -26,7 +29,9 @@ class Spending:
 
     def __init__(self, root: Path, options: Options, store: Store | None) -> None:
         if store is None:
-            beside = Path(mkdtemp(prefix="nomos-"))
+            beside = (
+                Path(gettempdir()) / f"nomos-{uuid4().hex}"
+            )  # made where it is used
             weakref.finalize(self, rmtree, beside, ignore_errors=True)
         else:
             beside = store.path.parent
@@ -55,13 +60,14 @@ class Spending:
         Nobody knows before the first cases have run, which are few under a limit.
         """
         most, tests, meter = self.terms.max_cost, campaign.totals.tests, campaign.meter
-        if most is None or not tests or meter.campaign in self._estimated:
+        if most is None or tests < _TELLING or meter.campaign in self._estimated:
             return
         self._estimated.add(meter.campaign)
         cost = sum(one["cost"] for one in self.read_spent(meter).values())
-        if (estimate := cost / tests * self._cases) > most:
+        cases = min(self._cases, campaign.plan.space or self._cases)
+        if (estimate := cost / tests * cases) > most:
             warn(
-                f"{campaign.subject.spec}: {self._cases:,} cases would cost about"
+                f"{campaign.subject.spec}: {cases:,} cases would cost about"
                 f" {estimate:.2f}, by what the first {tests} cost: --max-cost {most:g}"
                 f" is enough for about {tests * most / cost:,.0f}"
             )

@@ -123,7 +123,9 @@ class Lanes:
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
         good = next((lane.result for lane in lanes if lane.failure is None), None)
         stand_in = good or (0,) * len(columns.spec.outputs)
-        results = [stand_in if lane.failure else lane.result for lane in lanes]
+        results = [
+            stand_in if lane.failure is not None else lane.result for lane in lanes
+        ]
         outputs = zip(*results, strict=True)
         for name, values in zip(columns.spec.outputs, outputs, strict=True):
             columns.bind(name, to_column([plain(value) for value in values]))

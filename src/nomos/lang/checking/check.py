@@ -13,7 +13,6 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.diagnostics.render import render_all
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.calls import levels_of
 from nomos.lang.checking.declarations import (
     Library,
     Shared,
@@ -22,6 +21,9 @@ from nomos.lang.checking.declarations import (
     is_within_limits,
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
+from nomos.lang.checking.features import levels_of
+from nomos.lang.checking.outputs import check_outputs_matter
+from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.repeats import (
     OPTIONS,
     declare_repeats,
@@ -31,11 +33,12 @@ from nomos.lang.checking.repeats import (
     resolve_times,
 )
 from nomos.lang.checking.scope import Role, Scope, Symbol
+from nomos.lang.dates import to_days
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
-from nomos.lang.types import BUILT_IN, Offer, Type
+from nomos.lang.types import Offer, Type
 from nomos.lang.writing.format import format_expr
 
 
@@ -94,19 +97,25 @@ def check_origin(origin: Origin) -> Checked:
     later: tuple[core.Let, ...] = ()
     if times:
         declare_repeats(scope, times, tree.span)
-        written = require_repeats(written, times, origin.values)
+        written = require_repeats(scope, written, times, origin.values)
     else:
         later = _elaborate_variables(scope, tree.later_variables)
-    ensures = _elaborate_conditions(scope, written, tree if times else None)
+    repeated = tree if times else None
+    rates, together, ensures = _elaborate_ensures(scope, written, repeated)
     _check_ensures_named_apart(scope, tree.ensures)
-    _check_outputs_matter(scope, parsed, (*later, *ensures))
+    check_outputs_matter(scope, parsed, (*later, *ensures), rates)
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
         scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
-    parts = {"requires": requires, "variables": variables, "ensures": ensures}
+    parts: dict[str, Any] = {
+        "requires": requires,
+        "variables": variables,
+        "ensures": ensures,
+    }
+    parts |= {"rates": rates, "campaign_ensures": together}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
 
@@ -274,6 +283,26 @@ def _elaborate_conditions(
     return tuple(conditions)
 
 
+def _elaborate_ensures(
+    scope: Scope,
+    ensures: tuple[syntax.Ensures, ...],
+    repeated: syntax.Spec | None,
+) -> tuple[
+    tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
+]:
+    """Return rates, the `ensures` that speak of them, and those of single cases."""
+    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
+    rates: list[core.Rate] = []
+    scope.rates = rates
+    conditions = _elaborate_conditions(scope, of_rates, repeated)
+    scope.rates = None
+    if not any(d.code is Code.INVALID_RATE for d in scope.diagnostics):
+        for condition in conditions:
+            check_campaign_ensures(scope, condition.test)
+    others = tuple(e for e in ensures if e not in of_rates)
+    return tuple(rates), conditions, _elaborate_conditions(scope, others, repeated)
+
+
 def _forall_indices(test: core.Expr) -> tuple[str, ...]:
     """Return the indices of a `forall`, and of those that it holds."""
     found: tuple[str, ...] = ()
@@ -281,36 +310,6 @@ def _forall_indices(test: core.Expr) -> tuple[str, ...]:
         found += test.indices
         test = test.body
     return found
-
-
-def _check_outputs_matter(
-    scope: Scope, parsed: Parsed, after: tuple[core.Let | core.Condition, ...]
-) -> None:
-    """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
-    used = set(parsed.unread)
-    for item in after:
-        expr = item.value if isinstance(item, core.Let) else item.test
-        names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
-        names -= core.local_names(expr)
-        used |= names
-        if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
-            scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
-    if not parsed.spec.ensures and "ensures" not in used:
-        return  # that is reported, and every output would be unused
-    for output in parsed.spec.outputs:
-        name = output.name
-        if name.name not in used:
-            scope.report(Code.UNUSED_OUTPUT, name.span, name=name.name)
-
-
-def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
-    """Tell whether the model can decide an `ensures`, as far as one can see."""
-    if names & scope.half_declared or names - scope.symbols.keys():
-        return True  # there is no telling
-    calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
-    if calls - BUILT_IN.keys():
-        return True  # a function of the domain may ask the model
-    return any(scope.symbols[name].from_model for name in names)
 
 
 def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
@@ -368,6 +367,8 @@ def _parse_param_value(type_: Type, text: str) -> Value | None:
     if type_ is Type.BOOL:
         return _TRUTHS.get(text.lower())
     try:
+        if type_ is Type.DATE:
+            return to_days(text)
         number = int(text) if type_ is Type.INT else float(text)
     except ValueError:
         return None

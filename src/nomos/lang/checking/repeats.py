@@ -15,8 +15,9 @@ from typing import Any
 from nomos.diagnostics import Span
 from nomos.errors import NomosError
 from nomos.lang import core
-from nomos.lang.checking.calls import wrong_type
+from nomos.lang.checking.rates import speaks_of_rates
 from nomos.lang.checking.scope import Role, Scope, Symbol
+from nomos.lang.checking.types import wrong_type
 from nomos.lang.nodes import expression_fields, walk
 from nomos.lang.reading import syntax
 from nomos.lang.types import Type
@@ -33,7 +34,10 @@ def declare_repeats(scope: Scope, times: int, span: Span) -> None:
 
 
 def require_repeats(
-    ensures: Sequence[syntax.Ensures], times: int, values: Mapping[str, Any]
+    scope: Scope,
+    ensures: Sequence[syntax.Ensures],
+    times: int,
+    values: Mapping[str, Any],
 ) -> tuple[syntax.Ensures, ...]:
     """Return conditions that must hold in so many repeats, but for those that count."""
     least = values.get("require")
@@ -44,6 +48,7 @@ def require_repeats(
     return tuple(
         one
         if any(_is_repeats(node) for node in walk(one.condition))
+        or speaks_of_rates(scope, one.condition)
         else replace(one, condition=_count_at_least(one.condition, int(least)))
         for one in ensures
     )

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
 _LONGEST_ADVISED_S = 120.0  # that `Retry-After` is obeyed
 _LATE_TRIES = 3  # each costs a whole time-out, and perhaps money
-# A request is lost where after two seconds so many others that were sent later came.
-_LOST_AFTER, _LOST_S = 100, 2.0
+# A request is lost where after three seconds so many others that were sent later came.
+_LOST_AFTER, _LOST_S = 200, 3.0
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
 _BEGUN = (

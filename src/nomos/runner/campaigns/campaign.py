@@ -35,12 +35,13 @@ from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
     count_reasons,
     find_reached,
+    find_starved,
     idle,
     starvation,
-    starves_at,
     too_few_calls,
 )
 from nomos.runner.campaigns.plans.ranges import Plan, Range
+from nomos.runner.campaigns.rates import CampaignRates
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.executors.worker import About
@@ -72,10 +73,12 @@ class Campaign:
         self.plan = plan
         self.seed = seed
         self.meter = meter or Meter(options.calls)
+        self.meter.seconds, self.meter.clock = options.time, lambda: self.seconds
         self.spent = 0  # by the search, if each case had run by itself
         self.recorded = Recorded()
         self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
+        self.rates = CampaignRates(about.campaign_ensures, about.rates)
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
             self.subject,
@@ -219,8 +222,9 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        seconds = self.options.time
-        if not self.stop and seconds is not None and self.seconds >= seconds:
+        if not self.stop and time.time() >= self.meter.find_ends().get(
+            "search", math.inf
+        ):
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
@@ -275,7 +279,8 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        starved = self._where_starved(judged)
+        drawn = totals.tests, totals.discarded
+        starved = None if self.plan.is_listed else find_starved(judged, *drawn)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -287,23 +292,13 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _where_starved(self, judged: Judged) -> int | None:
-        """Return behind which case the campaign starves, None where it does not."""
-        discarded = judged.verdicts == Verdict.DISCARDED
-        if self.plan.is_listed or not discarded.any():
-            return None
-        at = starves_at(
-            self.totals.tests + np.cumsum(judged.accepted),
-            self.totals.discarded + np.cumsum(discarded),
-        )
-        return None if at is None else at + 1
-
     def _count(self, judged: Judged, end: int) -> None:
         verdicts, totals = judged.verdicts[:end], self.totals
         calls = judged.calls[:end]
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
+        totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
@@ -312,6 +307,7 @@ class Campaign:
         self.asked_again += judged.asked_again
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
+        self.rates.add(judged.told[:end])
         if judged.reasons:
             self.reasons += count_reasons(judged, end)
 
@@ -324,8 +320,8 @@ class Campaign:
             return []
         if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
-        case = self.next_case + crash.row
-        self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
+        ended = self.next_case + crash.row, crash.choices, kind, crash.traceback
+        self.crashes[kind] = Crash(*ended, is_unreadable=crash.is_unreadable)
         return [Crashed(self.subject, self.seed, self.crashes[kind])]
 
     def counts(self) -> Counts:
@@ -345,7 +341,10 @@ class Campaign:
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden, accepted, self.asked_again)
+        shares = accepted, self.asked_again, self.options.accept_unreadable
+        problem = problem_of(counts, problem, hidden, *shares)
+        is_sample = self.plan.scope == "sample" and self.stop != "a bug was found"
+        rates = self.rates.judge(is_exact=complete, is_sample=is_sample)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -353,7 +352,7 @@ class Campaign:
             search=self.plan.search,
             mode=self.about.mode,
             counts=counts,
-            verdict=verdict_of(counts, problem, complete, still, accepted),
+            verdict=verdict_of(counts, problem, complete, still, accepted, rates),
             reason=self.stop,
             problem=problem,
             scope=self.plan.scope,
@@ -362,6 +361,7 @@ class Campaign:
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
+            rates=rates,
             margins=table.count_margins(),
             bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
@@ -378,7 +378,7 @@ class Campaign:
             return too_few_calls(self.meter.limit, self.calls_of_case)
         if not counts.tests and counts.discarded:
             return starvation(self.reasons, 0, counts.discarded)
-        if counts.passed and not self.reached:
+        if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
         return ""
 

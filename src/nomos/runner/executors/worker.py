@@ -31,6 +31,7 @@ from nomos.engine.samples import repeat_cases
 from nomos.engine.space import estimate_space, input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
+from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.excess import CaseTest
@@ -84,6 +85,8 @@ class About:
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
     device: str = "cpu"  # of its tensors
+    rates: tuple[core.Rate, ...] = ()
+    campaign_ensures: tuple[core.Condition, ...] = ()
     has_control: bool = False  # whether a random model is tested against chance
 
 
@@ -174,6 +177,8 @@ class Worker:
             input_count(program),
             marks,
             program.device,
+            program.spec.rates,
+            program.spec.campaign_ensures,
             program.has_control,
         )
 
@@ -290,18 +295,20 @@ class Worker:
         )
         judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
-        if asked.signals and count == asked.count:
+        if asked.signals and len(judged) == asked.count:
             signals = making.measure_signals(cases)
-            judged.signals = None if signals is None else signals[:, : len(judged)]
+            judged.signals = signals
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls suffice; repeat those of a random model."""
+        """Run cases alone, as far as calls and time suffice; repeat those of random models."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
         if prepared.engine.program.has_control:
             return self._repeat_cases(prepared, cases)
         for case in cases:
+            if outcomes and self.lease.seconds_left <= 0:
+                break
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
                 outcome = self._rerun_isolated(prepared, case)

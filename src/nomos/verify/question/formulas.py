@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.meaning.operators import rank_names
 from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
@@ -101,6 +102,11 @@ def _evaluate_comparison(expr: core.Compare, values: Values, count: int) -> Arra
     right = _evaluate_node(expr.right, values, count)
     if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         raise NotProvable("a name is compared with a number", expr.span)
+    if expr.levels and left.dtype.kind == "U":
+        try:
+            left, right = (rank_names(expr.levels, side) for side in (left, right))
+        except ValueError as error:
+            raise NotProvable(str(error), expr.span) from None
     result = np.asarray(COMPARE[expr.operator](left, right))
     if expr.operator == "!=" and "f" in (left.dtype.kind, right.dtype.kind):
         unlike = np.isnan(left.astype(float)) | np.isnan(right.astype(float))

@@ -74,6 +74,9 @@ def difference(test: core.Compare) -> core.Expr:
 
 def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Question:
     """Run a spec on symbols; `models` are the functions that answer as a model does."""
+    if spec.campaign_ensures:
+        at = spec.campaign_ensures[0].test.span
+        raise NotProvable("a rate is of the cases of a campaign", at)
     if spec.code.straight is None:
         raise NotProvable(
             "the block is more than assignments of calls: a proof needs to know "
