@@ -290,7 +290,7 @@ def assert_same(
 ) -> Tale:
     """Compare all modes with running in isolation; `batches` says how many cases for each.
 
-    `alone` is the share of cases that columns and lanes may hand over; `share` says it
+    `alone` is the share of cases that columns and coroutines may hand over; `share` says it
     of what the cases came to.
     """
     with warnings.catch_warnings():

@@ -113,7 +113,7 @@ class BoundBatched:
         self.instance = instance
 
     def __call__(self, *arguments: Any) -> Any:
-        """Answer for one case; inside a lane, together with the other lanes."""
+        """Answer for one case; inside a coroutine, together with the other coroutines."""
         ask = getattr(getcurrent(), "ask", None)
         if ask is not None:
             return ask(self, arguments)

@@ -19,8 +19,8 @@ from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
+from nomos.engine.coroutines.block import CoroutineBlock
 from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
@@ -62,7 +62,7 @@ class Engine:
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
-        self._lanes = None if in_columns else Lanes(program)
+        self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
         record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
         self._size = PartSize(record_bytes, free_bytes(program.device))
@@ -78,12 +78,12 @@ class Engine:
         resampling = Resampling(number, is_control)
         other = self._with_program(self.program.with_samples(resampling))
         if self.mode == "vectorized":
-            other.mode, other._lanes = "coroutines", self._spare_lanes
+            other.mode, other._make_coroutines = "coroutines", self._spare_block
         return other
 
     @cached_property
-    def _spare_lanes(self) -> Lanes:
-        return Lanes(self.program)
+    def _spare_block(self) -> CoroutineBlock:
+        return CoroutineBlock(self.program)
 
     def _with_program(self, program: Program) -> Engine:
         other = copy.copy(self)
@@ -356,10 +356,10 @@ class Engine:
 
     def _block(self, columns: Columns, answers: Answers) -> None:
         """Run the block for the cases still here."""
-        if self._lanes is None:
+        if self._make_coroutines is None:
             columns.block()
         else:
-            self._lanes.run(columns, answers)
+            self._make_coroutines.run(columns, answers)
 
     def _resolve(
         self,

@@ -101,7 +101,7 @@ def no_violations() -> Violations:
 
 
 @dataclass(frozen=True, slots=True)
-class CrashedCase:
+class ChunkCrash:
     """A case of a chunk that ended in an error, or in an answer that cannot be read."""
 
     row: int
@@ -135,7 +135,7 @@ class Judged:
     told: Array
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
-    crashes: tuple[CrashedCase, ...] = ()
+    crashes: tuple[ChunkCrash, ...] = ()
     asked_again: int = 0
     nondeterministic: int = 0
     seconds: float = 0.0
@@ -267,7 +267,7 @@ def add_resolved(
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
             ended = (row, outcome.choices, outcome.why, outcome.traceback)
             unreadable = outcome.verdict is Verdict.UNREADABLE
-            crashes.append(CrashedCase(*ended, unreadable))
+            crashes.append(ChunkCrash(*ended, unreadable))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)

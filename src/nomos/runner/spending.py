@@ -17,7 +17,6 @@ from nomos.runner.options import Options
 from nomos.runner.project.config import load_config
 from nomos.store.store import Store
 
-
 _TELLING = 8  # cases, whose cost is that of others
 
 

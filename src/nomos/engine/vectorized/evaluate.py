@@ -30,7 +30,7 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
@@ -168,12 +168,14 @@ class Evaluator:
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
-        lanes = [Lane(call, case) for case in self._cases(values, at)]
-        Hub(self.answers).run(lanes)
+        coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
+        Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
+            self.chunk.add_calls(
+                at, np.array([min(1, one.calls) for one in coroutines])
+            )
         return self._collect_results(
-            [(lane.result, lane.failure) for lane in lanes], at
+            [(one.result, one.failure) for one in coroutines], at
         )
 
     def _collect_results(

@@ -20,7 +20,7 @@ from nomos.domain.meter import Meter
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import (
-    CrashedCase,
+    ChunkCrash,
     Judged,
     Violations,
     join_violations,
@@ -72,7 +72,7 @@ class Taken:
     """What came of the violations of a chunk."""
 
     bugs: list[Bug] = field(default_factory=list)  # new ones that were run in isolation
-    crashes: list[CrashedCase] = field(default_factory=list)
+    crashes: list[ChunkCrash] = field(default_factory=list)
     stops_at: int | None = None  # the row behind the first bug, where that is the end
 
 
@@ -215,7 +215,7 @@ class Bugs:
     ) -> None:
         how = _how(outcome)
         if how is How.CRASHED:
-            crash = CrashedCase(
+            crash = ChunkCrash(
                 int(new.rows[number]),
                 new.choices_of(number),
                 outcome.why,

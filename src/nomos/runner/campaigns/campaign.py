@@ -18,7 +18,7 @@ import numpy as np
 
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import ChunkCrash, Judged
 from nomos.results.calls import CallCounts
 from nomos.results.result import (
     Counts,
@@ -311,7 +311,7 @@ class Campaign:
         if judged.reasons:
             self.reasons += count_reasons(judged, end)
 
-    def _crash(self, crash: CrashedCase) -> list[Event]:
+    def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
         kind = crash.error
         if kind in self.crashes:
