@@ -116,6 +116,10 @@ class ListedCases:
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which cases have none left, or none that fits."""
+        if kind == "row":
+            count = self.count if rows is None else len(rows)
+            kind, low = "integer", np.zeros(count, dtype=np.int64)
+            high = low + high
         index = slice(None) if rows is None else rows
         waiting: Array = at >= self.lengths[index]
         if waiting.any():

@@ -35,7 +35,8 @@ from nomos.engine.judged import (
     trim_chunk,
 )
 from nomos.engine.part_size import PartSize
-from nomos.engine.program import Program, Resampling
+from nomos.engine.program import Program
+from nomos.engine.random_models import Resampling
 from nomos.engine.samples import judge_control
 from nomos.engine.space import input_count, list_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
@@ -64,8 +65,7 @@ class Engine:
         in_columns = straight and self.mode != "coroutines"
         self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
-        record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
-        self._size = PartSize(record_bytes, free_bytes(program.device))
+        self._size = PartSize(program.case_bytes, free_bytes(program.device))
         self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -35,23 +34,18 @@ from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
+from nomos.engine.pairs import PairIndex, RowChooser
+from nomos.engine.random_models import (
+    Resampling,
+    asks_for_several,
+    functions_of_conditions,
+)
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
 
 Function = Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """New samples of random models for the same case: the `number`-th.
-
-    Where it is the control, each call of a model asks what its first call asked.
-    """
-
-    number: int
-    is_control: bool = False
 
 
 class Running(Counted):
@@ -69,7 +63,13 @@ class Running(Counted):
 
     def input(self) -> Any:
         """Draw an item from the source."""
-        place = self.draws.integer(0, len(self.program.source) - 1)
+        number, last = len(self.places), len(self.program.source) - 1
+        pair = self.program.chooser_of(number, self.places)
+        place = (
+            self.draws.integer(0, last)
+            if pair is None
+            else self.draws.row(pair.choose_rows, last)
+        )
         item = self.program.item(place)
         self.items, self.places = [*self.items, item], [*self.places, place]
         return item
@@ -129,6 +129,7 @@ class Program:
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
+        self._check_pairs()
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
         self.source: Any = frozen(source)  # a sequence, often an array
@@ -141,7 +142,8 @@ class Program:
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        for name in ("can_remember", "label_column"):  # they depend on the source
+        # They depend on the source.
+        for name in ("can_remember", "label_column", "pairs"):
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
@@ -154,17 +156,11 @@ class Program:
 
     @cached_property
     def random_models(self) -> frozenset[str]:
-        """The functions that draw, and that the block alone calls.
-
-        What is drawn in a `var` is part of the case, as noise that is added to an input.
-        """
-        spec = self.spec
-        trees = [let.value for let in (*spec.variables, *spec.later_variables)]
-        trees += [condition.test for condition in (*spec.requires, *spec.ensures)]
-        nodes = [node for tree in trees for node in core.walk(tree)]
-        elsewhere = {node.function for node in nodes if isinstance(node, core.Call)}
-        own = {name for name in spec.code.called if draws(self.functions.get(name))}
-        return frozenset(own - elsewhere)
+        """The functions that draw, and that the block alone calls."""
+        own = frozenset(
+            n for n in self.spec.code.called if draws(self.functions.get(n))
+        )
+        return own - functions_of_conditions(self.spec)
 
     @cached_property
     def has_control(self) -> bool:
@@ -174,6 +170,43 @@ class Program:
         """
         spec = self.spec
         return not spec.repeats and asks_for_several(spec, self.random_models)
+
+    @cached_property
+    def pairs(self) -> dict[int, PairIndex]:
+        """What finds the inputs that are drawn together, by the place of the first."""
+        found: dict[int, PairIndex] = {}
+        if self.rows is None or self.schema is None:
+            return found
+        for pair in self.spec.pairs:
+            index = PairIndex(self.source, self.schema, pair.excepted)
+            if index.total:
+                found[self.spec.inputs.index(pair.first)] = index
+        return found
+
+    def chooser_of(self, number: int, drawn: Sequence[Any]) -> RowChooser | None:
+        """Return what draws an input, given the places of those before it."""
+        if number in self.pairs:
+            return RowChooser(self.pairs[number])
+        if number - 1 in self.pairs:
+            return RowChooser(self.pairs[number - 1], np.atleast_1d(drawn[number - 1]))
+        return None
+
+    def _check_pairs(self) -> None:
+        """Refuse a spec whose inputs have no rows that belong together."""
+        for pair in self.spec.pairs:
+            if self.spec.inputs.index(pair.first) in self.pairs:
+                continue
+            if self.rows is None or self.schema is None:
+                raise DomainError(
+                    f"{type(self.domain).__name__}.inputs() gives no array of rows, among"
+                    f" which `{pair.first}` and `{pair.second}` could be found"
+                )
+            but = f" but {', '.join(pair.excepted)}" if pair.excepted else ""
+            raise DomainError(
+                f"no two of the {len(self.source)} rows agree in all features{but}:"
+                f" `{pair.first}` and `{pair.second}` cannot be drawn\nhelp: name more"
+                " features behind `except`, or change a copy: `var x2 := x1[f := ...];`"
+            )
 
     @property
     def device(self) -> str:
@@ -186,10 +219,11 @@ class Program:
         return any(getattr(member, "tensors", False) for member in found)
 
     @property
-    def record_bytes(self) -> int:
-        """How large a record is, as far as arrays are concerned."""
+    def case_bytes(self) -> int:
+        """How large the records of a case are, as far as arrays are concerned."""
         first = self.source[0]
-        return first.nbytes if isinstance(first, np.ndarray) else 0
+        size = first.nbytes if isinstance(first, np.ndarray) else 0
+        return size * max(1, len(self.spec.inputs))
 
     def item(self, place: int) -> Any:
         """Return an item of the source as a value that a case may not change."""
@@ -332,45 +366,6 @@ def _bind_function(
 
     call.__name__ = name
     return call
-
-
-def asks_for_several(spec: core.Spec, names: frozenset[str]) -> bool:
-    """Tell whether the block can call one of these functions with other arguments.
-
-    It can where two calls differ in how their arguments are written, or where they name
-    what the block binds and may run twice: there are several, or a loop is around them.
-    """
-    statements = spec.code.statements
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    bound = {
-        node.id if isinstance(node, ast.Name) else node.arg
-        for node in nodes
-        if isinstance(node, ast.arg)
-        or getattr(node, "ctx", None).__class__ is ast.Store
-        if isinstance(node, ast.Name | ast.arg)
-    }
-    looped = {
-        id(n) for node in nodes if isinstance(node, _LOOPS) for n in ast.walk(node)
-    }
-    for name in names:
-        calls = [n for n in nodes if isinstance(n, ast.Call) and _calls(n, name)]
-        written = {ast.dump(ast.Tuple([*c.args, *c.keywords])) for c in calls}  # type: ignore[list-item]  # only to be compared
-        inside = {n.id for c in calls for n in ast.walk(c) if isinstance(n, ast.Name)}
-        is_repeated = len(calls) > 1 or any(id(call) in looped for call in calls)
-        if len(written) > 1 or (is_repeated and inside & bound):
-            return True
-    return False
-
-
-_LOOPS = (
-    *(ast.For, ast.While, ast.FunctionDef, ast.Lambda),
-    *(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp),
-)
-
-
-def _calls(node: ast.Call, name: str) -> bool:
-    function = node.func
-    return name == getattr(function, "id", getattr(function, "attr", ""))
 
 
 def isolate_item(item: Any) -> Any:

@@ -23,6 +23,7 @@ from nomos.lang.checking.declarations import (
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.outputs import check_outputs_matter
+from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.repeats import (
     OPTIONS,
@@ -90,6 +91,7 @@ def check_origin(origin: Origin) -> Checked:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
     times = resolve_times(scope, tree, origin.values, _resolve_list_size)
     variables = _elaborate_variables(scope, tree.variables)
+    pairs, together = elaborate_pairs(scope, tree.inputs)
     requires = _elaborate_conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
@@ -101,21 +103,14 @@ def check_origin(origin: Origin) -> Checked:
     else:
         later = _elaborate_variables(scope, tree.later_variables)
     repeated = tree if times else None
-    rates, together, ensures = _elaborate_ensures(scope, written, repeated)
-    _check_ensures_named_apart(scope, tree.ensures)
+    rates, of_rates, ensures = _elaborate_ensures(scope, written, repeated)
     check_outputs_matter(scope, parsed, (*later, *ensures), rates)
-    if not tree.ensures and "ensures" not in parsed.unread:
-        end = len(source.text.rstrip())
-        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
-    parts: dict[str, Any] = {
-        "requires": requires,
-        "variables": variables,
-        "ensures": ensures,
-    }
-    parts |= {"rates": rates, "campaign_ensures": together}
+    parts: dict[str, Any] = {"variables": variables, "ensures": ensures, "pairs": pairs}
+    parts |= {"requires": (*together, *requires)}
+    parts |= {"rates": rates, "campaign_ensures": of_rates}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
 
@@ -181,6 +176,11 @@ def _declare_names(scope: Scope, origin: Origin) -> None:
     type_ = type_ if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
+        if isinstance(drawn, syntax.Pair):
+            for one in (name, drawn.second):
+                symbol = Symbol(Role.INPUT, type_, one.span, one.name)
+                scope.declare_name(one, symbol)
+            continue
         kind = type_ if drawn.size is None else Type.LIST
         scope.declare_name(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
@@ -291,6 +291,7 @@ def _elaborate_ensures(
     tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
+    _check_ensures_named_apart(scope, ensures)
     of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nomos.diagnostics import Code
+from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading.tree import Parsed
@@ -27,8 +27,10 @@ def check_outputs_matter(
         used |= names
         if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
             scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
-    if not parsed.spec.ensures and "ensures" not in used:
-        return  # that is reported, and every output would be unused
+    if not parsed.spec.ensures and "ensures" not in parsed.unread:
+        end = len(scope.source.text.rstrip())
+        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
+        return  # every output would be unused
     for output in parsed.spec.outputs:
         name = output.name
         if name.name not in used:

@@ -146,6 +146,14 @@ class _Build(Transformer[Token, Any]):
 
     library = spec
 
+    def pair(self, children: list[Any]) -> syntax.Pair:
+        first, second, relation, related = _meaningful_parts(children)
+        span = _span_across(children)
+        return syntax.Pair(first, second, relation, related[:2], related[2:], span=span)
+
+    def related(self, children: list[Any]) -> tuple[syntax.Name, ...]:
+        return tuple(_meaningful_parts(children))
+
     def block(self, children: list[Any]) -> None:
         return None  # its code is no part of the grammar; see block.py
 

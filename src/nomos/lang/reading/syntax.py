@@ -255,6 +255,16 @@ class Repeats(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Pair(Declaration):
+    """`input x1, x2 where same(x1, x2, except sex);`: two rows that agree elsewhere."""
+
+    second: Name
+    relation: Name
+    related: tuple[Name, ...]
+    excepted: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Declaration):
     """`output d1;`."""
 
@@ -288,9 +298,8 @@ class Block(Node):
     code: str
 
 
-Statement = (
-    Import | Shared | Input | Repeats | Var | Requires | Output | Ensures | Block
-)
+Inputs = Input | Pair | Repeats
+Statement = Import | Shared | Inputs | Var | Requires | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +315,7 @@ class Spec(Node):
 
     imports: tuple[Import, ...]
     shared: tuple[Shared, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input | Pair, ...]
     repeats: tuple[Repeats, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]

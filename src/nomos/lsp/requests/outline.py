@@ -17,6 +17,7 @@ _KINDS = {
     syntax.Param: Kind.Constant,
     syntax.Def: Kind.Function,
     syntax.Input: Kind.Variable,
+    syntax.Pair: Kind.Variable,
     syntax.Var: Kind.Variable,
     syntax.Output: Kind.Variable,
 }

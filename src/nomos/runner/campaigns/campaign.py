@@ -174,7 +174,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input)
+        planned = self.plan.next(wanted, per_input, shares=shares)
         if planned is None:
             return None
         if not self.plan.is_listed:
