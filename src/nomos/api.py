@@ -265,9 +265,9 @@ def replay(
     shrunk: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> tuple[Reopened, Any]:
-    """Run a recorded bug again, alone; return the program and the case's outcome.
+    """Re-run a recorded bug in isolation; return the program and the case's outcome.
 
-    With `shrunk` it is the bug's smaller case that is run. `settings` are trusted ones.
+    With `shrunk` it is the bug's shrunk case that is run. `settings` are trusted ones.
     """
     live = live_of(record.subject, store, settings)
     return live, live.ready_job.replay(record.bug, shrunk=shrunk)

@@ -250,7 +250,7 @@ class Engine:
         found = whole.violations
         try:
             with current_lease().during_phase("confirmation"):
-                found.came_back = self._repeat(found)
+                found.reproduced = self._repeat(found)
         except CallsSpent:
             return replace(whole.first(int(found.rows[0])), is_spent=True)
         return whole

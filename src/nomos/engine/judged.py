@@ -24,7 +24,7 @@ class Violations:
 
     A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
     a bit for each `ensures` that does not hold. `margins` say by how much the first of
-    them is missed, NaN where that is no number. `came_back` marks the cases that were
+    them is missed, NaN where that is no number. `reproduced` marks the cases that were
     violated again in a batch of violated cases alone. `records` holds the records of
     each case where a search has made them: (cases, inputs, columns).
     """
@@ -34,7 +34,7 @@ class Violations:
     lengths: Array
     failed: Array
     margins: Array
-    came_back: Array
+    reproduced: Array
     records: Array | None = None
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
-    told: Array
+    told: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[ChunkCrash, ...] = ()

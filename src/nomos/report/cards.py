@@ -99,7 +99,7 @@ def card_of(
 ) -> Card:
     """Return the card of a bug; `draw` lets it be run again where that shows more.
 
-    `smaller` runs its smaller case then.
+    `smaller` runs its shrunk case then.
     """
     outputs, spec, live = result.subject.outputs, result.subject.text, result.live
     problem = ""
@@ -116,13 +116,13 @@ def card_of(
 
 
 def first_card(result: Result, bug: Bug) -> Card:
-    """Return the card that a reader sees first: of the smaller case, where there is one."""
+    """Return the card that a reader sees first: of the shrunk case, where there is one."""
     small = smaller_card(result, bug, draw=True)
     return small or card_of(result, bug, draw=True)
 
 
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
-    """Return the card of the smaller case that was found for a bug; None without one."""
+    """Return the card of the shrunk case that was found for a bug; None without one."""
     small = bug.shrunk
     if small is None:
         return None

@@ -175,7 +175,7 @@ def next_steps(results: Sequence[Result]) -> list[str]:
     _, bug = found
     return [
         f"nomos show {bug.id}    the bug in full",
-        f"nomos replay {bug.id}  run it again, alone",
+        f"nomos replay {bug.id}  re-run it in isolation",
         f"nomos bugs {'':<{len(bug.id)}}    all bugs",
         f"nomos report {'':<{len(bug.id)}}  all of it, as a page",
     ]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from nomos.results.analysis import Analysis, Shrunk
 from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
-from nomos.results.counts import Counts as Counts
 from nomos.results.excess import Repeats
+from nomos.results.measured import Counts as Counts
 from nomos.results.measured import Ensures as Ensures
 from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
@@ -82,7 +82,7 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    shrunk: Shrunk | None = None  # a smaller case that breaks the property too
+    shrunk: Shrunk | None = None  # a shrunk case that breaks the property too
     records: tuple[tuple[float, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
     repeats: Repeats | None = None  # of a random model
@@ -188,7 +188,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that failed again in isolation, alone
+    still: int = 0  # that failed again in isolation
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -201,7 +201,7 @@ class Live(Protocol):
         ...
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:

@@ -73,11 +73,11 @@ class Prepared:
         return self.engine.program.domain
 
     def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
-        """Run a bug again, alone, or its smaller case."""
+        """Re-run a bug in isolation, or its shrunk case."""
         if not shrunk:
             return self.engine.replay(bug.choices, bug.records)
         if bug.shrunk is None:
-            raise NomosError(f"no smaller case was found for bug {bug.id}")
+            raise NomosError(f"no shrunk case was found for bug {bug.id}")
         return replay_shrunk(self.engine, bug.shrunk)
 
     def repeat_bug(self, bug: Bug) -> Repeats | None:

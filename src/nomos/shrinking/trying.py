@@ -31,7 +31,7 @@ _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
 _RANK = 4  # of each candidate's test against chance: 0.125 %, so 2.5 % for twenty
 _MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first do not come back
+    3  # cases of a batch that are run in isolation, where the first are not reproduced
 )
 
 

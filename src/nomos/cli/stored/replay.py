@@ -1,4 +1,4 @@
-"""`nomos replay`: run one bug again, alone."""
+"""`nomos replay`: re-run one bug in isolation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(
     settings: tuple[str, ...],
     store: Path | None,
 ) -> None:
-    """Run BUG again, alone, with its model as it is now.
+    """Re-run BUG in isolation, with its model as it is now.
 
     \b
     nomos replay 3f2a

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.meter import Meter
+from nomos.domain.meter import CallsSpent, Meter
 from nomos.engine.cases import KnownCase
+from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import (
     ChunkCrash,
@@ -26,8 +28,9 @@ from nomos.engine.judged import (
     join_violations,
     no_violations,
 )
+from nomos.engine.samples import repeat_cases
 from nomos.results.bug_list import BugList
-from nomos.results.excess import MOST_REPEATS, Repeats
+from nomos.results.excess import MOST_REPEATS, CaseTest, Repeats
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
@@ -62,6 +65,26 @@ class IsolatedRerun:
         if self.repeats is not None:
             return self.repeats.decision == "no bug"
         return self.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+
+
+def tell_from_chance(
+    engine: Engine,
+    cases: Sequence[KnownCase],
+    rerun: Callable[[KnownCase], IsolatedRerun],
+) -> list[IsolatedRerun]:
+    """Repeat cases of a random model: which of them fail more often than their controls."""
+    tests = [CaseTest(case.rank) for case in cases]
+    repeat_cases(engine, cases, tests)
+    outcomes = []
+    for case, test in zip(cases, tests, strict=True):
+        repeats = test.report()
+        verdict = Verdict.VIOLATED if repeats.decision == "bug" else Verdict.PASSED
+        outcome = IsolatedRerun(verdict, "", "", {}, {}, repeats=repeats)
+        if repeats.decision == "bug":
+            with suppress(CallsSpent):  # its values are shown, and decide nothing
+                outcome = replace(rerun(case), verdict=verdict, repeats=repeats)
+        outcomes.append(outcome)
+    return outcomes
 
 
 Confirm = Callable[[Sequence[KnownCase]], list[IsolatedRerun]]
@@ -150,7 +173,7 @@ class Bugs:
         self, new: Violations, first: int, confirm: Confirm, taken: Taken
     ) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
-        how = np.where(new.came_back, How.BATCH, How.FLAKY).astype(np.int8)
+        how = np.where(new.reproduced, How.BATCH, How.FLAKY).astype(np.int8)
         if self.has_control:
             how[:] = How.CHANCE
         alone = self._choose_bugs_to_rerun(new.rows + first)
@@ -312,7 +335,7 @@ class Bugs:
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
         if not told.all():  # too many to deduplicate: those that failed again count
-            back = int(found.came_back[~told].sum())
+            back = int(found.reproduced[~told].sum())
             totals.violations += back
             totals.flaky += int((~told).sum()) - back
             if not self.table.repeats:

@@ -17,7 +17,7 @@ _MOST_GAPS = 10_000  # different values; more are no histogram
 class How(IntEnum):
     """What became of a violation when it was run again."""
 
-    ISOLATED = 0  # it failed again, alone
+    ISOLATED = 0  # it failed again in isolation
     BATCH = 1  # it failed again, in a batch of other cases
     FLAKY = 2  # it did not fail again
     CRASHED = 3  # it ended in an error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,14 @@ from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
-from nomos.engine.samples import repeat_cases
 from nomos.engine.space import estimate_space, input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
-from nomos.results.excess import CaseTest
 from nomos.results.result import Result, Subject
-from nomos.runner.campaigns.bugs import IsolatedRerun
+from nomos.runner.campaigns.bugs import IsolatedRerun, tell_from_chance
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
 from nomos.runner.campaigns.explained.flakiness import (
     FlakinessFound,
@@ -306,7 +305,8 @@ class Worker:
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
         if prepared.engine.program.has_control:
-            return self._repeat_cases(prepared, cases)
+            rerun = partial(self._rerun_isolated, prepared)
+            return tell_from_chance(prepared.engine, cases, rerun)
         for case in cases:
             if outcomes and self.lease.seconds_left <= 0:
                 break
@@ -318,23 +318,6 @@ class Worker:
             if case.records and outcome.verdict is Verdict.VIOLATED:
                 near = self._engine_for(prepared).find_nearest(case.records)
                 outcome = replace(outcome, nearest=near)
-            outcomes.append(outcome)
-        return outcomes
-
-    def _repeat_cases(
-        self, prepared: Prepared, cases: Sequence[KnownCase]
-    ) -> list[IsolatedRerun]:
-        """Tell which cases fail more often than their controls, by new samples."""
-        tests = [CaseTest(case.rank) for case in cases]
-        repeat_cases(prepared.engine, cases, tests)
-        outcomes = []
-        for case, repeats in zip(cases, (test.report() for test in tests), strict=True):
-            verdict = Verdict.VIOLATED if repeats.decision == "bug" else Verdict.PASSED
-            outcome = IsolatedRerun(verdict, "", "", {}, {}, repeats=repeats)
-            if repeats.decision == "bug":
-                with suppress(CallsSpent):  # its values are shown, and decide nothing
-                    seen = self._rerun_isolated(prepared, case)
-                    outcome = replace(seen, verdict=verdict, repeats=repeats)
             outcomes.append(outcome)
         return outcomes
 
