@@ -132,7 +132,7 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
-    told: Array
+    told: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[ChunkCrash, ...] = ()
