@@ -41,7 +41,7 @@ class Answers:
     """The remembered answers of a campaign, and how many rows batched functions got.
 
     No two calls of one case share an answer: columns remember by the place of a call in
-    the spec, lanes by how often the case has asked of the same item before. A share of
+    the spec, coroutines by how often the case has asked of the same item before. A share of
     what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """

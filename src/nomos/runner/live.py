@@ -56,7 +56,7 @@ class Reopened:
         return self.ready_job.domain
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         values: Mapping[str, Any] = {}
         with suppress(CallsSpent), self.meter_calls():
             values = self.ready_job.replay(bug, shrunk=shrunk).values

@@ -31,14 +31,15 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
 from nomos.engine.program import Function, draws
-from nomos.engine.vectorized import forms, vector
+from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
+from nomos.engine.vectorized.wide import Items
 from nomos.errors import ModelError
 from nomos.lang import core
 
@@ -51,6 +52,8 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.items: dict[int, Items] = {}  # of long lists, by their size
+        self.occurrence = 0  # which of several equal items of a case is meant
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -117,7 +120,10 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                return forms.quantifier(self, expr, at, scope)
+                found = wide.quantifier(self, expr, at, scope)
+                return (
+                    forms.quantifier(self, expr, at, scope) if found is None else found
+                )
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
@@ -162,12 +168,14 @@ class Evaluator:
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
-        lanes = [Lane(call, case) for case in self._cases(values, at)]
-        Hub(self.answers).run(lanes)
+        coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
+        Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
+            self.chunk.add_calls(
+                at, np.array([min(1, one.calls) for one in coroutines])
+            )
         return self._collect_results(
-            [(lane.result, lane.failure) for lane in lanes], at
+            [(one.result, one.failure) for one in coroutines], at
         )
 
     def _collect_results(
@@ -328,7 +336,8 @@ class Evaluator:
         else:
             # Each place in the spec has its own: a case never uses an answer twice.
             # A definition has its calls in several places, which differ in what they ask.
-            place = expr.function, expr.span.start, expr.span.end, core.tree_shape(expr)
+            at_span = expr.span.start, expr.span.end, self.occurrence
+            place = expr.function, *at_span, core.tree_shape(expr)
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():

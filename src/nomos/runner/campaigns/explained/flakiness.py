@@ -38,6 +38,7 @@ from nomos.results.verdict import flaky_text
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
 _FEWEST = 10  # however slow the model is
+_OF_VIOLATED = 60  # a sample with violations claims no more of the others
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
 _SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
@@ -91,8 +92,11 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
+    wanted = ENOUGH if counts.k else _FEWEST
+    if result.verdict == "violated" and not result.is_complete:
+        wanted = min(wanted, _OF_VIOLATED)
     # Each case as before, in isolation, and in another batch.
-    wanted = engine.count_affordable(3 * (ENOUGH if counts.k else _FEWEST)) // 3
+    wanted = engine.count_affordable(3 * wanted) // 3
     if not wanted:
         raise CallsSpent("the calls or the time are used up")
     listed = _all_cases(engine, result, wanted)
