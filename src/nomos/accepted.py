@@ -299,7 +299,6 @@ RUN: dict[str, Kind] = {
     "seeds": TakesList(SEED, 1),
     "store": TakesPath("True, False or a folder", (True, False)),
     "handlers": TakesList(TakesFunction()),
-    "control": TakesPath("the path of a spec", (None,)),
     "verify": FLAG,
 }
 
@@ -316,6 +315,8 @@ OPTIONS: dict[str, Kind] = {
     "inputs": TakesWord(*get_args(Inputs)),
     "batch": COUNT,
     "confirm": TakesConfirm(1),
+    "repeats": TakesWhole(1, 1000),
+    "require": TakesWhole(1, 1000),
     "resume": FLAG,
     "accept": FLAG,
     "jobs": TakesWhole(1, 10_000),

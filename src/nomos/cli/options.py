@@ -80,7 +80,7 @@ _TAKEN: dict[str, Any] = {
         (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG
     ),
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
-    **dict.fromkeys(("control", "baseline"), PRESENT_FILE),
+    "baseline": PRESENT_FILE,
     **dict.fromkeys(("path", "out", "output"), FILE),
     "store": FOLDER,
     "seed": accepted.SEED,
@@ -90,7 +90,10 @@ _TAKEN: dict[str, Any] = {
     "times": accepted.TakesNumber("a number from 1 on", 1),
     "format": click.Choice(["text", "json"]),
 }
-CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
+CAMPAIGN = (
+    "settings budget time calls seed search mode batch confirm repeats require"
+    " max_crashes quiet"
+)
 WORKERS = (
     "device dtype accept_flaky accept_unreadable jobs isolate call_timeout_s memory_limit_mb engine"
     " ray_address cpus gpus concurrency rate cache max_cost"

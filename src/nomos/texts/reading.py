@@ -35,6 +35,7 @@ _NUMBER = re.compile(
 )
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
+_PARTS = re.compile(r"\d[/:^-]\d")  # a fraction, a time, a date, from and to
 _TWO_WAYS = re.compile(r"\d[.,]\d")  # is it a thousand, or one and a part?
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -101,13 +102,14 @@ def read_label(answer: str, labels: Sequence[str]) -> str:
 def read_number(answer: str, *, which: str = "only") -> float:
     """Return the number in an answer: the only one, the first or the last.
 
-    1,234.5 is read, with a comma between thousands; 1,5 and words are not.
+    1,234.5 is read, with a comma between thousands; 1,5 and 1/2, times, dates and words
+    are not.
     """
     numbers = [
         float(found.replace(",", "").replace("\u2212", "-"))
         for found in _NUMBER.findall(answer)
     ]
-    if _TWO_WAYS.search(_NUMBER.sub(" ", answer)):
+    if _PARTS.search(answer) or _TWO_WAYS.search(_NUMBER.sub(" ", answer)):
         raise Unreadable("it has a number that can be read in two ways", answer)
     if not numbers or not all(map(math.isfinite, numbers)):
         raise Unreadable("it has no number", answer)
