@@ -110,11 +110,11 @@ def compare(
     """
     rng = np.random.default_rng(0)
     drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
-    near = drawn[:0]
-    if isinstance(model, Trees):
-        near = list_boundary_rows(model, space, data.dtype)
-    rows = np.concatenate([data, drawn, near])
+    rows = np.concatenate([data, drawn])
     try:
+        if isinstance(model, Trees):
+            near = list_boundary_rows(model, space, data.dtype)
+            rows = np.concatenate([rows, near])
         scores = model.scores(rows)
     except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(
