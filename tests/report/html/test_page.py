@@ -207,7 +207,7 @@ class TestCards:
         text = page(
             result(bug(inputs={**people, "x3": {"sex": "f", "age": 3}}), text="")
         )
-        assert "x2, not given to the model</summary>" in text
+        assert "x2 is not given to the model</summary>" in text
         assert '<th scope="row">sex</th><td>m</td><td>f</td>' in text
 
     def test_changes_of_a_text_are_marked(self, bug, result):
