@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests start hundreds of processes: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo paper train-study wild test test-all matrix coverage lint style docs vscode vscode-headless clean
+.PHONY: demo paper train-study wild studies test test-all matrix coverage lint style docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:

@@ -104,6 +104,7 @@ def main() -> None:
         sys.exit(f"skipped: {error}")
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     known[given.model] = study
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(known, indent=1) + "\n")
     show_study(study)
 

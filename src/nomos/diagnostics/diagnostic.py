@@ -71,6 +71,7 @@ class Code(Enum):
     INVALID_SIZE = auto()
     INVALID_INDEX = auto()
     INVALID_RATE = auto()
+    INVALID_PAIR = auto()
 
     @property
     def slug(self) -> str:

@@ -14,7 +14,7 @@ from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, Phase, under_lea
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
-from nomos.results.calls import CallCounts
+from nomos.results.measured import CallCounts
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
@@ -56,7 +56,7 @@ class Reopened:
         return self.ready_job.domain
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         values: Mapping[str, Any] = {}
         with suppress(CallsSpent), self.meter_calls():
             values = self.ready_job.replay(bug, shrunk=shrunk).values

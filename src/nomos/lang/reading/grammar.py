@@ -96,6 +96,7 @@ _NODES = {
     "use": syntax.Use,
     "input": syntax.Input,
     "output": syntax.Output,
+    "repeats": syntax.Repeats,
     "var": syntax.Var,
     "requires": syntax.Requires,
     "between": syntax.Between,
@@ -144,6 +145,14 @@ class _Build(Transformer[Token, Any]):
         return [node for node in children if node is not None]
 
     library = spec
+
+    def pair(self, children: list[Any]) -> syntax.Pair:
+        first, second, relation, related = _meaningful_parts(children)
+        span = _span_across(children)
+        return syntax.Pair(first, second, relation, related[:2], related[2:], span=span)
+
+    def related(self, children: list[Any]) -> tuple[syntax.Name, ...]:
+        return tuple(_meaningful_parts(children))
 
     def block(self, children: list[Any]) -> None:
         return None  # its code is no part of the grammar; see block.py

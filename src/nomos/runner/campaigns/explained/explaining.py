@@ -51,7 +51,7 @@ class Request:
     shrink: bool
 
 
-# Groups, and smaller cases by the ids of bugs.
+# Groups, and shrunk cases by the ids of bugs.
 Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
@@ -77,7 +77,7 @@ def _has_all_violations(result: Result) -> bool:
 
 
 def add_explanation(result: Result, found: Explained | None) -> Result:
-    """Return a result with its groups, and bugs with their smaller cases."""
+    """Return a result with its groups, and bugs with their shrunk cases."""
     if found is None:
         return result
     analysis, shrunk = found
