@@ -83,7 +83,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     seeds: Iterable[int] = (0,),
     store: bool | Path = True,
     handlers: Sequence[Handler] = (),
-    control: str | Path | None = None,
     verify: bool = False,
     **options: Any,
 ) -> Results:
@@ -91,8 +90,7 @@ def run_specs(  # noqa: PLR0913 - keywords
 
     `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
-    with each event. `control` is a spec in which only chance can differ; it is run
-    beside the others. With `verify`, a proof is tried where no violation was found.
+    with each event. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
     inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, accept_unreadable, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
@@ -105,8 +103,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     if how.resume and store is False:
         raise NomosError("`resume` needs a store, and `store` is False")
     given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
-    given |= {"store": store, "handlers": handlers}
-    given |= {"control": control, "verify": verify}
+    given |= {"store": store, "handlers": handlers, "verify": verify}
     taken = {
         name: accept_option(name, RUN[name], value) for name, value in given.items()
     }
@@ -119,7 +116,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     ]
     whole = projects.make_skipped_run(found)
     more = {name: taken[name] for name in ("handlers", "verify")}
-    more["control"] = None if control is None else Path(control)
     kept: dict[str, Any] = {"kept": store, "warn": projects.warn_user}
     for _ in projects.drive_projects(planned, whole, **kept, **more):
         pass

@@ -148,11 +148,12 @@ class KnownCase(NamedTuple):
     """A case to run in isolation: its choices, and its records where a search has made them.
 
     In the choices, a made record stands by its mark, as an item of the source by its
-    place.
+    place. `rank` counts the cases of a campaign that are tested against chance.
     """
 
     choices: tuple[int, ...]
     records: Records = ()
+    rank: int = 1
 
 
 def marks_of(rows: Array) -> Array:

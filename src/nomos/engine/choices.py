@@ -146,6 +146,14 @@ def from_pattern(bits: int) -> float:
     return float(value)
 
 
+def mix_seed(seed: int, number: int) -> int:
+    """Return another seed for each number: the address of one more sample of a draw."""
+    mixed = (seed + (number * 0x9E3779B97F4A7C15)) % 2**64  # SplitMix64
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+    return (mixed ^ mixed >> 31) >> 1
+
+
 def choice_of(word: int, kind: Kind, low: Any, high: Any) -> int:
     """Return the choice that a word stands for; a seed has 63 bits."""
     if kind == "integer":

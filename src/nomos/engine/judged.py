@@ -144,14 +144,16 @@ class Judged:
     reached: int = -1  # all
     inputs: str = ""
     is_spent: bool = False
+    control: Array | None = None  # verdicts on the control of each case
 
     def __len__(self) -> int:
         return len(self.verdicts)
 
     @property
     def search_calls(self) -> Array:
-        """The calls for each case: one that is violated is run a second time."""
-        calls: Array = self.calls * (1 + (self.verdicts == Verdict.VIOLATED))
+        """The calls for each case: its control, or a violation, is a second run."""
+        is_violated = self.verdicts == Verdict.VIOLATED
+        calls: Array = self.calls * (1 + (is_violated | (self.control is not None)))
         return calls
 
     def first(self, count: int) -> Judged:
@@ -162,6 +164,7 @@ class Judged:
             **{name: getattr(self, name)[:count] for name in _OF_CASES},
             violations=found.take(np.flatnonzero(found.rows < count)),
             crashes=tuple(crash for crash in self.crashes if crash.row < count),
+            control=None if self.control is None else self.control[:count],
         )
 
 

@@ -31,10 +31,15 @@ from nomos.domain.records import (
 )
 from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
-from nomos.engine.choices import CaseDraws
+from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
 from nomos.engine.pairs import PairIndex, RowChooser
+from nomos.engine.random_models import (
+    Resampling,
+    asks_for_several,
+    functions_of_conditions,
+)
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
@@ -46,12 +51,13 @@ Function = Callable[..., Any]
 class Running(Counted):
     """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("draws", "items", "places", "program")
+    __slots__ = ("asked_first", "draws", "items", "places", "program")
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__()
         self.program = program
         self.draws = draws
+        self.asked_first: dict[str, Any] | None = None  # in a control, by the function
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
 
@@ -82,6 +88,16 @@ class Running(Counted):
             raise LookupError("this record was made up, so it has no label")
         return self.program.label_at(place)
 
+    def resample_call(self, name: str, seed: int, asked: Any) -> tuple[int, Any]:
+        """Return the seed and the arguments of a call of a function that draws."""
+        resampling = self.program.resampling
+        if resampling is None or name not in self.program.random_models:
+            return seed, asked
+        if resampling.is_control:
+            self.asked_first = self.asked_first or {}
+            asked = self.asked_first.setdefault(name, asked)
+        return mix_seed(seed, resampling.number), asked
+
 
 Current = Callable[[], Running]
 
@@ -109,6 +125,7 @@ class Program:
         source = source_of(domain)
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
+        self.resampling: Resampling | None = None
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
@@ -130,6 +147,29 @@ class Program:
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
+
+    def with_samples(self, resampling: Resampling) -> Program:
+        """Return the same program, whose random models give other samples."""
+        other = copy.copy(self)
+        other.resampling = resampling
+        return other
+
+    @cached_property
+    def random_models(self) -> frozenset[str]:
+        """The functions that draw, and that the block alone calls."""
+        own = frozenset(
+            n for n in self.spec.code.called if draws(self.functions.get(n))
+        )
+        return own - functions_of_conditions(self.spec)
+
+    @cached_property
+    def has_control(self) -> bool:
+        """Whether a case asks a random model about several inputs: chance is told then.
+
+        With `repeats`, the spec itself says how often a case may fail.
+        """
+        spec = self.spec
+        return not spec.repeats and asks_for_several(spec, self.random_models)
 
     @cached_property
     def pairs(self) -> dict[int, PairIndex]:
@@ -313,7 +353,9 @@ def _bind_function(
         if is_model:
             count_calls()
         if hand_generator:
-            seed = running.draws.seed()
+            seed, (arguments, options) = running.resample_call(
+                name, running.draws.seed(), (arguments, options)
+            )
             is_batched = isinstance(function, BoundBatched)
             arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:

@@ -18,6 +18,9 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.lang import core
 
 _CHUNK = 8192
+_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_ESTIMATED = 10**18  # ways to draw the inputs
+_MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
 def input_count(program: Program) -> int:
@@ -25,6 +28,31 @@ def input_count(program: Program) -> int:
     pairs = [index.total for index in program.pairs.values()]
     alone = len(program.spec.inputs) - 2 * len(pairs)
     return math.prod(pairs, start=len(program.source) ** alone)
+
+
+def estimate_space(program: Program) -> int | None:
+    """Return about how many cases there are, from those of a few ways to draw inputs.
+
+    None where they cannot be listed, one way has too many to be counted, or there
+    are more than anybody will ever try.
+    """
+    ways = input_count(program)
+    if ways > _MOST_ESTIMATED:
+        return None
+    counted = tried = 0
+    try:
+        for number in range(_TRIED_INPUTS):
+            if counted > _MOST_COUNTED:
+                break
+            before = counted
+            for cases in list_cases(program, ways * number // _TRIED_INPUTS, 1):
+                counted += len(cases)
+                if counted - before > _MOST_IN_ONE_WAY:
+                    return None
+            tried += 1
+    except EndlessRange:
+        return None
+    return round(counted / tried * ways)
 
 
 def list_cases(

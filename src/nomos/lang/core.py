@@ -316,6 +316,7 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    repeats: int = 0  # how often the block is evaluated; 0: once, without `repeats`
     rates: tuple[Rate, ...] = ()
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
     pairs: tuple[Pair, ...] = ()  # of inputs that are drawn together

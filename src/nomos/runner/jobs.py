@@ -8,10 +8,13 @@ from pathlib import Path
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
+from nomos.engine.cases import KnownCase
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome
+from nomos.engine.samples import repeat_cases
 from nomos.errors import NomosError
 from nomos.lang import core
+from nomos.results.excess import CaseTest, Repeats
 from nomos.results.result import Bug, Ensures, Subject
 from nomos.runner.project.specs import LoadedSpec
 from nomos.shrinking.shrink import replay_shrunk
@@ -76,6 +79,14 @@ class Prepared:
         if bug.shrunk is None:
             raise NomosError(f"no shrunk case was found for bug {bug.id}")
         return replay_shrunk(self.engine, bug.shrunk)
+
+    def repeat_bug(self, bug: Bug) -> Repeats | None:
+        """Repeat a bug of a random model with new samples; None where it has no control."""
+        if not self.engine.program.has_control:
+            return None
+        test = CaseTest()
+        repeat_cases(self.engine, [KnownCase(bug.choices, bug.records)], [test])
+        return test.report()
 
 
 def subject_of(

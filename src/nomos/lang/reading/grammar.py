@@ -96,6 +96,7 @@ _NODES = {
     "use": syntax.Use,
     "input": syntax.Input,
     "output": syntax.Output,
+    "repeats": syntax.Repeats,
     "var": syntax.Var,
     "requires": syntax.Requires,
     "between": syntax.Between,

@@ -282,6 +282,7 @@ _SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
     syntax.Def: _SHARED,
     syntax.Input: _INPUTS,
     syntax.Pair: _INPUTS,
+    syntax.Repeats: (2, "right behind the inputs"),
     syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
     syntax.Requires: (4, "before the first `output` and the block"),
     syntax.Output: (5, "right before the block"),

@@ -100,6 +100,7 @@ def build_spec(
         imports=nodes_of(syntax.Import),
         shared=tuple(node for node in nodes if isinstance(node, syntax.Shared)),
         inputs=nodes_of((syntax.Input, syntax.Pair)),
+        repeats=nodes_of(syntax.Repeats),
         variables=nodes_of(syntax.Var, late=False),
         requires=nodes_of(syntax.Requires),
         outputs=nodes_of(syntax.Output),
