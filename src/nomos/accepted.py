@@ -284,6 +284,7 @@ class TakesFunction(Kind):
 
 
 COUNT = TakesWhole(1)
+FEW = TakesWhole(1, 100_000)
 AMOUNT = TakesNumber("a number from 0 on", 0)
 SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
 SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()

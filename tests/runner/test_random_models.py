@@ -204,7 +204,8 @@ def test_a_smaller_case_is_one_that_the_repeats_confirm(folder: Path) -> None:
     spec = SPEC.replace("input x;", "input x;\nvar n := randInt(0, 40);").replace(
         "toss(x + 100)", "toss(x + 100 if n > 6 else x)"
     )
-    result = run(spec, noise=0.02, bad=100, shift=0.9, groups=True, shrink=True)
+    wide = {"budget": 400, "groups": True, "shrink": True}
+    result = run(spec, noise=0.02, bad=100, shift=0.9, **wide)
     small = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
     assert small and all(one.inputs["n"] >= 7 for one in small)
     assert min(one.inputs["n"] for one in small) <= 12

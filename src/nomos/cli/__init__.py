@@ -124,7 +124,9 @@ def main() -> None:
     try:
         with no_sudden_exit():
             cli(standalone_mode=True)
-    except Exception as error:
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever it is, nothing was evaluated
         from nomos.errors import NomosError, exit_status
 
         if isinstance(error, BrokenPipeError):
@@ -139,7 +141,7 @@ def main() -> None:
         sys.exit(3)
 
 
-def _internal_error(error: Exception) -> str:
+def _internal_error(error: BaseException) -> str:
     """Say where a fault of ours is; nothing was judged then."""
     import traceback
 

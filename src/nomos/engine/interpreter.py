@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import listen
 from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
@@ -27,7 +28,7 @@ from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
-from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
+from nomos.errors import Discard, ModelError, Unreadable
 from nomos.lang import core
 from nomos.lang.dates import date_text
 from nomos.terminal import printable
@@ -306,7 +307,8 @@ class Interpreter:
         try:
             with np.errstate(all="ignore"):
                 self._function(case)
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error)
             return error
         finally:
             listen(None)

@@ -145,6 +145,8 @@ def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
 def load_baseline(path: Path) -> tuple[Result, ...]:
     """Read the results that an earlier run wrote with --json."""
     try:
+        if path.is_char_device():
+            raise ValueError("it has no end")
         document = parse_json(path.read_bytes())
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
@@ -352,7 +354,7 @@ def _against_baseline(
     if changed := _other_changes(results[0], old[0]):
         return 3, f"{changed} changed since the baseline, which must be written anew"
     if any(_plain_status(r, Gate()) == 3 or is_flaky(r.counts) for r in old):
-        return 3, "the baseline itself was not judged"
+        return 3, "the baseline itself was not evaluated"
     rate, before = _rate(results, gate), _rate(old, gate)
     if rate is None or before is None:
         return 3, "these cases are no sample of the inputs, and have no rate"

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, product
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ class Driver:
     def _loop(self, run: Run, jobs: Sequence[Job], seeds: Sequence[int]) -> None:
         finished: dict[int, Result] = {}
         active: list[_Active] = []
-        todo = deque(enumerate(product(jobs, seeds)))
+        todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
         while not self._signals.received:
             try:

@@ -14,7 +14,7 @@ from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, Phase, under_lea
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
-from nomos.results.calls import CallCounts
+from nomos.results.measured import CallCounts
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
