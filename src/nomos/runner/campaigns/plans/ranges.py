@@ -158,5 +158,5 @@ class Plan:
             self._is_first = False
             self.cost = min(self.cost, seconds / cases)
         elif cases:  # the first, or the model has become slow
-            self._is_first = self.cost is None
+            self._is_first = self.cost is None and not self.is_listed
             self.cost = seconds / cases
