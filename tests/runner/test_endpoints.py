@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import nomos
+from nomos.cli import cli
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import DOWN
 from tests.models.chat_server import ChatServer
@@ -86,9 +88,14 @@ def write_project(folder: Path, kind: str = "batched", count: int = 100) -> Path
     return spec
 
 
+def model_of(server: ChatServer) -> str:
+    return f"{server.model}?timeout_s=2&max_tokens=5"
+
+
 def run(spec: Path, server: ChatServer, **options: Any) -> Result:
-    model = f"{server.model}?timeout_s=2&max_tokens=5"
-    results = nomos.run_specs(spec, models=[model], **{"concurrency": 16, **options})
+    results = nomos.run_specs(
+        spec, models=[model_of(server)], **{"concurrency": 16, **options}
+    )
     assert not results.failures, results.failures
     return results[0]
 
@@ -126,6 +133,13 @@ def test_what_is_found_is_the_same_for_every_kind_number_and_second_run(
     assert facts(again) == found[0]
     assert sum(server.answered.values()) == 4 * 218
     assert again.calls.total_sent("requests") == 0
+    assert again.calls.are_reruns_known
+    for command in ("replay", "show"):
+        told = CliRunner().invoke(
+            cli, [command, again.bugs[0].id, "--model", model_of(server)]
+        )
+        assert not told.exception or told.exit_code == 1, told.output
+    assert sum(server.answered.values()) == 4 * 218
 
 
 def test_failures_of_the_service_change_nothing(
