@@ -46,7 +46,7 @@ class RepairPlan(Goal):
         times: By how much the rate of violations is to fall.
         points: How many points of accuracy, or R² of numbers, in percent, may be lost.
         rounds: The most rounds.
-        budget: Cases of each spec that a model is judged by.
+        budget: Cases of each spec that a model is evaluated by.
         seed: Same seed, same repair.
         out: The file to write; beside the original, as NAME.repaired, by default.
         trust: Load files that can run code, such as pickles.
@@ -264,7 +264,7 @@ class Repairing:
 
     def _prove_unviolated(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""
-        if not self.kind.verifies:
+        if not self.kind.verifies or isinstance(self.swappable.model, GuardedModel):
             return {}
         built = self._build_domain(lambda: self.swappable.model)
         found: dict[str, Proof] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ def read_arrow_file(path: Path) -> dict[str, Cells]:
         said = str(error).partition("\n")[0]
         raise DomainError(f"{path} cannot be read: {said}") from None
     names = [name for name in names if not _INDEX.fullmatch(name)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DomainError(f"{path} has columns of the same name: {', '.join(twice)}")
     if not names or not length:

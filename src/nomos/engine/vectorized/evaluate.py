@@ -16,6 +16,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.device import Array, is_tensor
+from nomos.domain.failure import raise_own
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.meter import asking, current_lease
@@ -30,7 +31,7 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
@@ -39,7 +40,7 @@ from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.engine.vectorized.wide import Items
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import ModelError
 from nomos.lang import core
 
 
@@ -153,9 +154,8 @@ class Evaluator:
         for case in self._cases(values, at):
             try:
                 results.append((function(*case), None))
-            except ModelError:
-                raise
-            except OF_THE_CASE as error:
+            except BaseException as error:
+                raise_own(error, ModelError)
                 results.append((None, error))
         return self._collect_results(results, at)
 
@@ -168,12 +168,14 @@ class Evaluator:
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
-        lanes = [Lane(call, case) for case in self._cases(values, at)]
-        Hub(self.answers).run(lanes)
+        coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
+        Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
+            self.chunk.add_calls(
+                at, np.array([min(1, one.calls) for one in coroutines])
+            )
         return self._collect_results(
-            [(lane.result, lane.failure) for lane in lanes], at
+            [(one.result, one.failure) for one in coroutines], at
         )
 
     def _collect_results(
