@@ -86,7 +86,10 @@ class _ArrowCells(Cells):
     def __init__(self, length: int, read: Callable[[], Any]) -> None:
         super().__init__([])
         self._length = length
-        self._read = lambda: _drop_midnights(read())
+        self._stored = read
+
+    def _read(self) -> Any:
+        return _drop_midnights(self._stored())
 
     def __iter__(self) -> Iterator[str]:
         for chunk in self._read().chunks:
