@@ -292,6 +292,11 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    if result.calls.are_reruns_known and not counts.pairs:
+        yield Remark(
+            "re-runs read the answers that are kept, so they say nothing of whether the"
+            " service answers alike: --cache off asks it again"
+        )
     check = None if result.analysis is None else result.analysis.flakiness
     is_weak = check is not None and check.cases and check.at_most > _WEAK
     if check is not None and is_weak and not check.flaky:
