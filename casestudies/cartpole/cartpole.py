@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from casestudies.fuzzing import Fuzzable, load_pool
 from nomos import Domain, DomainError, batched, random
-from nomos.states.fuzzing import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 
@@ -56,7 +56,7 @@ class CartPole(Domain):
         self._idle: list[Pole] = []
 
     def environment(self) -> Fuzzable:
-        """Give the game and the policy that `nomos fuzz-states` grows a pool with."""
+        """Give the game and the policy that the state fuzzer grows a pool with."""
         from casestudies.lunar.policy import fingerprint, sampling
 
         return Fuzzable(
@@ -67,7 +67,7 @@ class CartPole(Domain):
         )
 
     def inputs(self) -> Sequence[PoleState]:
-        """Give the states of the pool that `nomos fuzz-states` grew."""
+        """Give the states of the pool that the state fuzzer grew."""
         try:
             return [
                 PoleState(*row.tolist()) for row in load_pool(Path(self.pool)).states

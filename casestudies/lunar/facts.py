@@ -6,8 +6,8 @@ python -m casestudies.lunar.facts [POOL]
 import sys
 from pathlib import Path
 
+from casestudies.fuzzing import load_pool
 from casestudies.lunar.state import CLEARANCE, from_row, raised_pads
-from nomos.states.fuzzing import load_pool
 
 HERE = Path(__file__).parent
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from casestudies.fuzzing import Fuzzable
 from casestudies.lunar.lander import Lander, Observation
 from casestudies.lunar.policy import fingerprint, load_policy, sampling
 from casestudies.lunar.state import from_row, to_row
-from nomos.states.fuzzing import Fuzzable
 
 
 class LanderRows(Lander):

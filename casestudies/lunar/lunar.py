@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from casestudies.fuzzing import Fuzzable, load_pool
 from casestudies.lunar.state import (
     LanderState,
     from_row,
@@ -16,7 +17,6 @@ from casestudies.lunar.state import (
 )
 from nomos import Discard, Domain, DomainError, batched, random
 from nomos.domain.show import Scene
-from nomos.states.fuzzing import Fuzzable, load_pool
 
 HERE = Path(__file__).parent
 
@@ -58,7 +58,7 @@ class Lunar(Domain):
         self._idle: list[Lander] = []
 
     def environment(self) -> Fuzzable:
-        """Give the game and the policy that `nomos fuzz-states` grows a pool with."""
+        """Give the game and the policy that the state fuzzer grows a pool with."""
         from casestudies.lunar.fuzz import environment
 
         return environment(Path(self.model))
@@ -70,7 +70,7 @@ class Lunar(Domain):
         return TimeLimit(self._new_game(), STEP_LIMIT)
 
     def inputs(self) -> Sequence[LanderState]:
-        """Give the states of the pool that `nomos fuzz-states` grew."""
+        """Give the states of the pool that the state fuzzer grew."""
         try:
             return [from_row(row) for row in load_pool(Path(self.pool)).states]
         except (OSError, ValueError) as error:

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from nomos import relations, transformations
+    from nomos import relations, texts, transformations
     from nomos.api import assert_holds, run_specs
-    from nomos.domain import Domain, Schema, batched, concurrent, random, tensors
+    from nomos.domain import (
+        Domain,
+        Schema,
+        asking,
+        batched,
+        concurrent,
+        random,
+        tensors,
+    )
     from nomos.errors import (
         Discard,
         DomainError,
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
         NomosError,
         SpecError,
         StoreError,
+        Unreadable,
     )
     from nomos.inline import run, spec
     from nomos.models import load_model
@@ -31,7 +40,9 @@ __all__ = [
     "Schema",
     "SpecError",
     "StoreError",
+    "Unreadable",
     "__version__",
+    "asking",
     "assert_holds",
     "batched",
     "concurrent",
@@ -42,13 +53,15 @@ __all__ = [
     "run_specs",
     "spec",
     "tensors",
+    "texts",
     "transformations",
 ]
 
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
 _HOMES = {
-    "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError",
-    "nomos.domain": "Domain Schema batched concurrent random tensors",
+    "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError"
+    " Unreadable",
+    "nomos.domain": "Domain Schema asking batched concurrent random tensors",
     "nomos.api": "assert_holds run_specs",
     "nomos.inline": "run spec",
     "nomos.magic": "load_ipython_extension",
@@ -57,7 +70,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("relations", "transformations"):
+    if name in ("relations", "texts", "transformations"):
         return importlib.import_module(f"nomos.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -334,6 +334,7 @@ OPTIONS: dict[str, Kind] = {
     ),
     "dtype": TakesWord(*get_args(Precision)),
     "accept_flaky": SHARE,
+    "accept_unreadable": SHARE,
     "concurrency": TakesWhole(1, 10_000),
     "rate": TakesRate(),
     "cache": TakesWord(*get_args(CacheMode)),

@@ -94,7 +94,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     with each event. `control` is a spec in which only chance can differ; it is run
     beside the others. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
-    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, and of
+    inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, accept_unreadable, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
     A spec that cannot be run is in `failures` of what is returned.
     """

@@ -10,13 +10,14 @@ NomosError            what every caller may catch
 └── NotProvable       no proof covers what a spec asks, or the model
 
 Discard is no error: a domain function raises it to say that a case has no meaning.
+Unreadable is none of the model's either: its answer is there, and says nothing that counts.
 Stop is none either: it ends a campaign from outside, whatever the model is doing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from nomos.diagnostics.diagnostic import Diagnostic
@@ -87,6 +88,31 @@ def exit_status(error: Exception) -> int:
 
 class Discard(Exception):
     """Raised by a domain function for which the case has no meaning."""
+
+
+class Unreadable(Exception):
+    """An answer from which nothing can be read: its case is counted as unreadable.
+
+    A function raises it, or a function of many cases gives it in the place of an answer.
+    No comparison takes it for a value: whoever compares it raises it.
+
+    Args:
+        why: What the answer lacks, in the same words for all answers that lack it.
+        answer: The answer itself.
+    """
+
+    def __init__(self, why: str, answer: str = "") -> None:
+        super().__init__(why, answer)
+        self.why, self.answer = why, answer
+
+    def __str__(self) -> str:
+        return self.why
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise self
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = __bool__ = __len__ = __iter__ = __float__ = __index__ = _refuse
 
 
 class CallsFailed(Exception):

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from nomos.domain.reading.csvfile import quote_text
 from nomos.inline import SpecText, feature_of, with_feature
+from nomos.texts.changing import load_wording
 
 _NO_WORD = re.compile(r"\W+")
 
@@ -27,6 +28,8 @@ __all__ = [
     "monotone",
     "robust",
     "symmetric",
+    "text_kinds",
+    "text_relation",
     "transitive",
     "triangle",
 ]
@@ -155,6 +158,32 @@ def better_when_easier(
     ensures = "d2 == label(x1) ==> d1 == label(x1)"
     title = _build_title("better_unless", harder, about)
     return _spec_of_change(title, change, function, when, ensures=ensures)
+
+
+def text_kinds() -> dict[str, str]:
+    """Return the kinds of `text_relation`, each with what it says."""
+    return {kind: about for kind, (about, *_) in load_wording()["relations"].items()}
+
+
+def text_relation(
+    kind: str, *, function: str = "answer", when: str | None = None
+) -> SpecText:
+    """A change of a text that must not change the answer, or must in a known way.
+
+    The kinds are those of `text_kinds()`: `order`, `capitals`, `typos` and so on. The change
+    is a function of `nomos.texts.TextChanges` or of yours; texts that it leaves as they are do not count.
+    """
+    known = load_wording()["relations"]
+    if kind not in known:
+        raise ValueError(
+            f"no relation of texts is {kind!r}: there are {', '.join(known)}"
+        )
+    about, change, *ensures = known[kind]
+    changed = "x2 != x1" if when is None else f"x2 != x1 && ({when})"
+    title = _build_title("text", kind, about)
+    return _spec_of_change(
+        title, change, function, changed, ensures=next(iter(ensures), "")
+    )
 
 
 def symmetric(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -17,6 +17,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.functions import BoundBatched
+from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, under_lease
 from nomos.domain.records import items
 from nomos.domain.schema import Schema
 from nomos.domain.values import plain
@@ -65,7 +66,7 @@ class SanityCheck:
     @property
     def lines(self) -> Iterator[str]:
         """What a reader is told."""
-        yield f"{self.name}: {self.violations} of {self.tests} violated as it is"
+        yield f"{self.name}: {self.violations:,} of {self.tests:,} violated as it is"
         widest = max(len(noticed.fault) for noticed in self.faults)
         for noticed in self.faults:
             said = "noticed" if noticed.is_noticed else "not noticed"
@@ -90,8 +91,8 @@ class SanityCheck:
         for fault in self.faults:
             if fault.fault == "reversed" and fault.violations < self.violations:
                 said.append(
-                    f"the reversed model violates it less often ({fault.violations} of"
-                    f" {self.tests}, as it is {self.violations}): is the direction right?"
+                    f"the reversed model violates it less often ({fault.violations:,} of"
+                    f" {self.tests:,}, as it is {self.violations:,}): is the direction right?"
                 )
         return said
 
@@ -105,22 +106,49 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
         raise NomosError(
             f"{name}: its block calls no batched function to plant faults in"
         )
-    noting = _Noting()
-    as_it_is = _run_or_raise(
-        _plant_fault(prepared, called, noting.note_answers), seed, options
-    )
+    noting, meter = _Noting(), Meter(options.calls)
+    run = partial(_run_or_raise, seed=seed, options=options, meter=meter)
+    as_it_is = run(_plant_fault(prepared, called, noting.note_answers), runs_left=4)
     before = {bug.choices for bug in as_it_is.bugs}
     found = []
-    for name, wrong in _possible_faults(prepared, as_it_is, noting).items():
-        result = _run_or_raise(_plant_fault(prepared, called, wrong), seed, options)
+    with _metering(meter):
+        faults = _possible_faults(prepared, as_it_is, noting)
+    for number, (name, wrong) in enumerate(faults.items()):
+        left = len(faults) - number
+        result = run(_plant_fault(prepared, called, wrong), runs_left=left)
         new = sum(bug.choices not in before for bug in result.bugs)
         found.append(Noticed(name, result.counts.violations, new))
     counts = as_it_is.counts
     return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
 
 
-def _run_or_raise(prepared: Prepared, seed: int, options: Options) -> Result:
-    result = run_prepared(prepared, seed, options)
+@contextmanager
+def _metering(meter: Meter) -> Iterator[None]:
+    """Count what is asked inside; raises NomosError where that is too much."""
+    granted = meter.grant(None, from_reserve=True)
+    lease = Lease(Grant(granted, "set-up"))
+    try:
+        with under_lease(lease):
+            yield
+    except CallsSpent:
+        raise NomosError("`--calls` does not suffice for `--sanity`") from None
+    finally:
+        meter.settle(granted, lease.asked, from_reserve=True)
+
+
+def _run_or_raise(
+    prepared: Prepared, seed: int, options: Options, meter: Meter, runs_left: int
+) -> Result:
+    """Run a campaign with its share of the calls that are left to so many runs."""
+    free = meter.free(from_reserve=True)
+    granted = meter.grant(free and free // runs_left, from_reserve=True)
+    if granted == 0:
+        raise NomosError(
+            f"{prepared.subject.property}: `--calls` does not suffice for `--sanity`,"
+            " which runs a campaign for each fault"
+        )
+    result = run_prepared(prepared, seed, replace(options, calls=granted))
+    meter.settle(granted, {"search": result.calls.asked}, from_reserve=True)
     if result.verdict == "failed":
         raise NomosError(f"{result.name}: {result.problem}")
     return result

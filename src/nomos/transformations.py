@@ -22,6 +22,27 @@ import numpy as np
 
 from nomos.device import is_tensor, to_host
 from nomos.domain.fields import Draws
+from nomos.texts.changing import TextChanges
+
+__all__ = [
+    "blurred",
+    "brighter",
+    "contrasted",
+    "cropped",
+    "lower_case",
+    "mirrored",
+    "misspelt",
+    "mixed",
+    "noisy",
+    "occluded",
+    "reordered",
+    "rotated",
+    "scaled",
+    "shifted",
+    "spaced_out",
+    "turned",
+    "upper_case",
+]
 
 _COLOURS = (1, 3, 4)
 _BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing
@@ -317,30 +338,8 @@ def _holds_reals(x: Any) -> bool:
 
 
 Numbers = Iterable[int]
-
-
-def upper_case(texts: Iterable[str]) -> list[str]:
-    """Write in capitals."""
-    return [text.upper() for text in texts]
-
-
-def lower_case(texts: Iterable[str]) -> list[str]:
-    """Write without capitals."""
-    return [text.lower() for text in texts]
-
-
-def spaced_out(texts: Iterable[str]) -> list[str]:
-    """Double the spaces between words, and add one at either end."""
-    return [f" {text.replace(' ', '  ')} " for text in texts]
-
-
-def misspelt(texts: Iterable[str], place: Numbers) -> list[str]:
-    """Swap two neighbouring letters; `place` counts round the text."""
-    changed = []
-    for text, number in zip(texts, place, strict=True):
-        at = int(number) % max(1, len(text) - 1)
-        changed.append(text[:at] + text[at : at + 2][::-1] + text[at + 2 :])
-    return changed
+upper_case, lower_case = TextChanges.upper_case, TextChanges.lower_case
+spaced_out, misspelt = TextChanges.spaced_out, TextChanges.misspelt
 
 
 def reordered(records: Iterable[Any], draw: Numbers) -> list[Any]:

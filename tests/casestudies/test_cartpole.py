@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from casestudies.cartpole import cartpole
-from nomos.states.fuzzing import StatePool, grow, load_pool
+from casestudies.fuzzing import StatePool, grow, load_pool
 
 FOLDER = Path(cartpole.__file__).parent
 MODEL = FOLDER / "models" / "ppo.onnx"

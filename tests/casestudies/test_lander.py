@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from casestudies.fuzzing import load_pool
 from casestudies.lunar import lunar
 from casestudies.lunar.state import from_row
-from nomos.states.fuzzing import load_pool
 
 MEMORY = Path("/proc/self/statm")
 

@@ -5,10 +5,12 @@ import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from casestudies.fuzzing import FuzzSettings, StatePool, grow, load_pool
 from casestudies.lunar import lunar
 from casestudies.lunar.policy import load_policy, sampling
 from casestudies.lunar.state import (
@@ -27,7 +29,6 @@ from casestudies.lunar.state import (
     with_pad,
 )
 from nomos import Discard, DomainError, ModelError, api, run
-from nomos.states.fuzzing import FuzzSettings, StatePool, grow, load_pool
 
 FOLDER = Path(lunar.__file__).parent
 MODEL = FOLDER / "models" / "ppo.onnx"
@@ -213,13 +214,16 @@ def test_the_policy_answers_a_batch_as_it_answers_each_alone(domain):
 def campaign(spec, mode):
     """Run a few cases of a property."""
     path = FOLDER / "specs" / f"{spec}.nom"
-    return run(path, store=False, mode=mode, budget=30, seed=1, search="random")
+    how: dict[str, Any] = {"mode": mode, "search": "random", "seed": 1}
+    how |= {"groups": False, "shrink": False, "recheck": False}
+    return run(path, store=False, budget=30, **how)
 
 
 @needs_game
 @pytest.mark.parametrize("spec", ["relax", "unrelax"])
 def test_games_side_by_side_come_to_the_bugs_of_games_one_by_one(spec):
     alone, together = campaign(spec, "sequential"), campaign(spec, "coroutines")
+    assert together.bugs
     assert alone.bugs == together.bugs
     assert alone.counts.passed == together.counts.passed
     assert together.counts.k == 20

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from casestudies.fuzzing import load_pool
 from casestudies.lunar import lunar
 from casestudies.lunar.facts import room_to_raise
 from casestudies.lunar.state import from_row, raised_pads
@@ -15,7 +17,6 @@ from casestudies.paper_runs import Bench, ModelReport
 from casestudies.paper_tables import as_data, as_text
 from casestudies.published import LUNAR, Setting
 from nomos import run
-from nomos.states.fuzzing import load_pool
 
 FOLDER = Path(lunar.__file__).parent
 POOL = FOLDER / "pool.npz"
@@ -28,7 +29,7 @@ needs_game = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def report() -> ModelReport:
-    (told,) = Bench().run(LUNAR, Setting(budget=12, seeds=2))
+    (told,) = Bench().run(LUNAR, Setting(budget=4, seeds=2))
     assert isinstance(told, ModelReport)
     return told
 
@@ -41,7 +42,7 @@ def test_both_properties_have_a_control_of_the_same_size(report: ModelReport) ->
     ]
     for control in report.controls:
         assert len(control.bugs) == 2
-        assert {(row.tests, row.control_tests) for row in control.rows} == {(24, 24)}
+        assert {(row.tests, row.control_tests) for row in control.rows} == {(8, 8)}
         assert [row.margin for row in control.rows] == [1, 2, 3, 5]
 
 
@@ -88,7 +89,8 @@ def test_a_state_without_room_became_a_fresh_game_in_the_published_way() -> None
 @needs_game
 def test_the_first_games_that_part_are_shown() -> None:
     spec = FOLDER / "specs" / "relax.nom"
-    result = run(spec, store=False, budget=200, until_bug=True, search="random")
+    found: dict[str, Any] = {"search": "random", "shrink": False, "recheck": False}
+    result = run(spec, store=False, budget=200, until_bug=True, **found)
     (bug,) = result.bugs
     assert result.live is not None
     domain, values = result.live.domain, result.live.values(bug)

@@ -250,9 +250,9 @@ def test_a_study_goes_on_where_it_was_stopped_and_draws_its_curves(
 
 @needs_training
 def test_the_pool_arm_starts_from_states_of_the_pool_both_as_they_are_and_lowered():
+    from casestudies.fuzzing import load_pool
     from casestudies.lunar.guided.run import PoolStarts
     from casestudies.lunar.state import from_row
-    from nomos.states.fuzzing import load_pool
 
     chooser = PoolStarts([1])
     chooser.update([], [])

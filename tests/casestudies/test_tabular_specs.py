@@ -125,7 +125,8 @@ def campaign(
         def predict(self, people):
             return sign * people[:, column].reshape(-1).astype(int)
 
-    result = run(path, domain=Fake, budget=2000, search="random")
+    counted: dict[str, Any] = {"groups": False, "shrink": False, "recheck": False}
+    result = run(path, domain=Fake, budget=2000, search="random", **counted)
     assert result.counts.tests == 2000
     assert result.counts.crashed == 0
     return result

@@ -117,3 +117,33 @@ def test_a_folder_has_its_labels_in_the_names_of_its_folders(folder):
     pillow.fromarray(np.zeros((9, 8), np.uint8)).save(folder / "photos/dark/odd.png")
     with pytest.raises(DomainError, match=r"odd\.png has the shape \(9, 8\), and"):
         read_images("photos")
+
+
+def test_pixels_are_read_as_they_are_or_refused(folder, monkeypatch):
+    pillow = pytest.importorskip("PIL.Image")
+    grey, indexed = pillow.new("L", (4, 4), 7), pillow.new("P", (4, 4))
+    indexed.putpalette([1, 2, 3, 200, 0, 0])
+    indexed.putpixel((0, 1), 1)
+    frames = {"save_all": True, "append_images": [pillow.new("L", (4, 4), 9)]}
+    clear = "colours that are transparent"
+    for name, image, how, words in (
+        ("grey.png", grey, {}, ""),
+        ("indexed.png", indexed, {}, ""),
+        ("one.png", indexed, {"transparency": 0}, clear),
+        ("some.png", indexed, {"transparency": bytes([0, 128])}, clear),
+        ("light.png", grey, {"transparency": 7}, clear),
+        ("moves.gif", grey, frames, "several images"),
+        ("pages.tiff", grey, frames, "several images"),
+        ("bits.png", pillow.new("1", (4, 4)), {}, "mode 1"),
+    ):
+        (folder / name).mkdir()
+        image.save(folder / name / name, **how)
+        if words:
+            with pytest.raises(DomainError, match=words):
+                read_images(name)
+        else:
+            pixels = np.asarray(image.convert("L" if image is grey else "RGB"))
+            assert (read_images(name)[0] == pixels).all()
+    monkeypatch.setattr(pillow, "MAX_IMAGE_PIXELS", 7)
+    with pytest.raises(DomainError, match="no readable image"):
+        read_images("grey.png")

@@ -76,7 +76,7 @@ def test_the_help_lists_every_command() -> None:
 
 
 def test_each_command_that_loads_a_model_takes_the_word_that_it_may() -> None:
-    loading = "init report run verify compare show replay repair fuzz-states"
+    loading = "init report run verify compare show replay repair"
     for name in loading.split():
         command = cli.cli.get_command(click.Context(cli.cli), name)
         assert command is not None

@@ -101,30 +101,6 @@ def test_what_cannot_be_proved_has_status_3_and_its_place(folder: Path) -> None:
     assert run("loop.nom", "--fail-on", "undecided").exit_code == 1
 
 
-def test_export_writes_a_network_and_a_query_and_claims_nothing(folder: Path) -> None:
-    pytest.importorskip("onnx")
-    linear = DOMAIN.replace(
-        "tree import DecisionTreeClassifier", "svm import LinearSVC"
-    )
-    linear = linear.replace("DecisionTreeClassifier()", "LinearSVC()")
-    (folder / "steps.py").write_text(linear)
-    done = run("down.nom", "--export", "out")
-    assert done.exit_code == 0
-    files = [Path("out/down.onnx"), Path("out/down.vnnlib")]
-    assert done.output == "".join(f"wrote {file}\n" for file in files)
-    assert all(file.stat().st_size for file in files)
-
-
-def test_what_cannot_be_exported_has_status_3_and_its_reason(folder: Path) -> None:
-    done = run("up.nom", "loop.nom", "--export", "out")
-    assert done.exit_code == 3
-    assert "up.nom: not exported: only networks and linear models" in done.output
-    assert "loop.nom: not exported: the block is more than" in done.output
-    assert not Path("out").exists()
-    both = run("up.nom", "--export", "out", "--around", "inputs")
-    assert "--export goes with the whole schema or --within" in both.output
-
-
 def test_json_has_exact_numbers_and_the_witness(folder: Path) -> None:
     assert run("down.nom", "--json", "out.json").exit_code == 1
     (result,) = json.loads((folder / "out.json").read_text())["runs"]

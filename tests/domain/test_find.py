@@ -9,7 +9,6 @@ from typing import Any, Literal
 import pytest
 
 from nomos import Domain, DomainError, NomosError
-from nomos.domain import failure
 from nomos.domain.find import build, find_file, find_root, load_imports
 
 
@@ -300,7 +299,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(
     for name in [n for n in sys.modules if n.partition(".")[0] == "skops"]:
         monkeypatch.delitem(sys.modules, name)
     requirements = metadata.requires("nomos-ml")
-    monkeypatch.setattr(failure.metadata, "requires", lambda _: requirements)
+    monkeypatch.setattr(metadata, "requires", lambda _: requirements)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p])
     start = "ModuleNotFoundError: No module named"
     known = missing(tmp_path, "import skops.io")

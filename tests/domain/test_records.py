@@ -196,6 +196,20 @@ def test_a_value_that_does_not_fit_is_refused_never_changed(
             set_feature_many(rows, "n", to_column([value, value]), schema)
 
 
+def test_a_whole_feature_refuses_reals_that_its_rows_round() -> None:
+    rows, features = np.zeros((2, 2), "f2"), (Integer("n", 0, 1), Real("r", 0, 1))
+    schema = Schema(*features)
+    for change in (
+        lambda name: set_feature(rows[0], name, 2049.0, schema),
+        lambda name: set_feature_many(rows, name, np.array([2049.0, 1.0]), schema),
+    ):
+        with pytest.raises(
+            OverflowError, match=r"2049\.0 does not fit rows of float16"
+        ):
+            change("n")
+        change("r")
+
+
 @pytest.mark.parametrize(("dtype", "value"), FIT)
 def test_a_value_that_fits_is_held(dtype: Any, value: Any) -> None:
     record = np.zeros(2, dtype=dtype)

@@ -32,6 +32,8 @@ MUCH = 10**9
 class Small(Domain):
     """Few rows with every kind of feature and every kind of trouble in them."""
 
+    classes = {"rank": Ordinal("poor", "fair", "good")}  # noqa: RUF012
+
     schema = Schema(
         Integer("a", -5, 20),
         Integer("vast", 0, 2**62),
@@ -88,6 +90,12 @@ class Small(Domain):
             "high" if a + b > 9 else "low"
             for a, b in zip(rows[:, 0].tolist(), list(extra), strict=True)
         ]
+
+    @batched
+    def rank(self, rows):
+        """Answer with names, in an order that the alphabet does not have."""
+        names = np.array(["fair", "good", "poor"])
+        return names[np.nan_to_num(rows[:, 0]).astype(int) % 3]
 
     @batched
     def shares(self, rows):
@@ -282,7 +290,7 @@ def assert_same(
 ) -> Tale:
     """Compare all modes with running in isolation; `batches` says how many cases for each.
 
-    `alone` is the share of cases that columns and lanes may hand over; `share` says it
+    `alone` is the share of cases that columns and coroutines may hand over; `share` says it
     of what the cases came to.
     """
     with warnings.catch_warnings():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from nomos.engine.interpreter import Verdict
+from tests.sizes import one_of, size
 
 # What a truth value is made of; v is a drawn integer, x1 and xs are rows.
 CONSTRUCTS = {
@@ -27,6 +30,10 @@ CONSTRUCTS = {
     "item": "xs[0].a <= xs[2].a",
     "item by a drawn index": "xs[v % 3].a >= xs[randInt(0, 2)].a",
     "label of an item": "label(xs[1]) + label(xs[v % 3]) < 4",
+    "levels of a feature": "x1.o >= 'mid' && x2[o := 'low'].o < x2.o || x1.o in {'low'}",
+    "names with an order": "rank(x1) <= rank(x2) && rank(x1) in 'fair'..'good'",
+    "names with an order beside others": "rank(x1) < 'good' || x1.c != 'cat' || v < 2",
+    "list of names with an order": "forall i < j in xs: rank(xs[i]) <= rank(xs[j])",
     "forall": "forall i in xs: xs[i].a > i - 3",
     "forall pairs": "forall i < j in xs: xs[i].a <= xs[j].a + v",
     "exists": "exists i in xs: predict(xs[i]) == v",
@@ -108,25 +115,33 @@ SPEC = """
     }}
     ensures named: {ensures};
 """
+CASES = size(60, 120)
 STRAIGHT = "ds = [predict(x) for x in xs]"
 LOOP = "ds = []\n      for x in xs: ds.append(predict(x))"
 
 
-@pytest.mark.parametrize("block", [STRAIGHT, LOOP], ids=["vectorized", "coroutines"])
-@pytest.mark.parametrize("construct", CONSTRUCTS)
+@pytest.mark.parametrize(
+    ("construct", "block"),
+    [
+        *product(CONSTRUCTS, [STRAIGHT]),
+        *one_of(3, product(CONSTRUCTS, [LOOP])),
+    ],
+)
 def test_a_construct_means_the_same_everywhere(make, same, construct, block) -> None:
     test = CONSTRUCTS[construct]
     program = make(SPEC.format(requires="true", block=block, ensures=test))
     assert (program.spec.code.straight is None) == (block is LOOP)
-    verdicts = {case.verdict for case in same(program, 120, {7: 35, 120: 120}).cases}
+    verdicts = {
+        case.verdict for case in same(program, CASES, {7: 35, CASES: CASES}).cases
+    }
     assert {Verdict.PASSED, Verdict.VIOLATED} <= verdicts
 
 
-@pytest.mark.parametrize("construct", CONSTRUCTS)
+@pytest.mark.parametrize("construct", one_of(2, CONSTRUCTS))
 def test_a_construct_discards_the_same_everywhere(make, same, construct) -> None:
     test = CONSTRUCTS[construct]
     if "ds" in test:
         pytest.skip("outputs have no value before the block")
     text = SPEC.format(requires=test, block=STRAIGHT, ensures="ds[0] >= 0")
-    verdicts = {case.verdict for case in same(make(text), 120, {120: 120}).cases}
+    verdicts = {case.verdict for case in same(make(text), CASES, {CASES: CASES}).cases}
     assert {Verdict.PASSED, Verdict.DISCARDED} <= verdicts

@@ -1,4 +1,4 @@
-"""Any spec: running in isolation, in columns and in lanes gives the same for every case."""
+"""Any spec: running in isolation, in columns and in coroutines gives the same for every case."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

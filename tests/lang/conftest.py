@@ -73,6 +73,7 @@ def offer() -> Offer:
         Function("most", 1, None, Type.INT),
         Function("jitter", 1, 1, Type.RECORD, draws=True),
         Function("motto", 0, 0, Type.STRING),
+        *(Function(name, 1, 1, batched=True) for name in ("grade", "score")),
     )
     features = (
         FeatureType("age", Type.INT),
@@ -80,5 +81,10 @@ def offer() -> Offer:
         FeatureType("priors_count", Type.INT),
         FeatureType("sex", Type.STRING, ("Female", "Male")),
         FeatureType("amount", Type.REAL),
+        FeatureType("school", Type.INT, ("none", "some", "high"), is_ordered=True),
+        FeatureType("left", Type.DATE, None, takes_missing=True),
+        FeatureType("back", Type.DATE),
     )
-    return Offer({function.name: function for function in functions}, features)
+    orders = {"grade": ("low", "mid", "high")}
+    offered = {function.name: function for function in functions}
+    return Offer(offered, features, orders=orders)

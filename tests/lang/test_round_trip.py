@@ -17,6 +17,7 @@ from nomos.lang.python.block import PythonCode
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_expr, format_spec
+from tests.sizes import size
 
 ROOT = Path(__file__).parents[2]
 HERE = Span(0, 0)
@@ -210,7 +211,7 @@ def read(text: str) -> syntax.Spec:
     return parsed.spec
 
 
-@settings(steady, max_examples=300)
+@settings(steady, max_examples=size(100, 300))
 @given(expressions)
 def test_an_expression_is_read_back_as_it_was_written(expr) -> None:
     text = f"input x; {{}} ensures {format_expr(expr)};"
@@ -371,7 +372,7 @@ def blocks(draw) -> str:
 
 
 @given(blocks())
-@settings(steady, max_examples=75)
+@settings(steady, max_examples=size(30, 75))
 def test_a_block_means_the_same_whatever_its_strings_hold(block: str) -> None:
     check_block(block)
 

@@ -317,31 +317,6 @@ def test_formatting_gives_the_canonical_layout(editor: Editor) -> None:
     assert editor.of("formatting", "messy.nom", options=options) is None
 
 
-def test_tokens_colour_names_by_their_meaning(editor: Editor) -> None:
-    opened(editor, "colours.nom", STEADY)
-    legend = editor.server["semanticTokensProvider"]["legend"]["tokenTypes"]
-    data = editor.of("semanticTokens/full", "colours.nom")["data"]
-    lines, line, column, found = STEADY.splitlines(), 0, 0, []
-    for n in range(0, len(data), 5):
-        down, right, length, kind, _ = data[n : n + 5]
-        line, column = line + down, right if down else column + right
-        found.append((lines[line][column : column + length], legend[kind]))
-    for pair in [
-        ("# A little more income changes nothing.", "comment"),
-        ("import", "keyword"),
-        ("loans", "namespace"),
-        ('"common.nom"', "string"),
-        ("income", "property"),
-        (":=", "operator"),
-        ("1", "number"),
-        ("predict", "function"),
-        ("close", "function"),
-        ("d1", "variable"),
-    ]:
-        assert pair in found
-    assert found.count(("x1", "variable")) == STEADY.count("x1")
-
-
 def test_last_verdict_and_rate_stand_beside_the_property(
     own_editor: Editor,
 ) -> None:

@@ -26,6 +26,7 @@ from tests.lying_models.worlds import (
     nomos,
     write_domain,
 )
+from tests.sizes import one_of
 
 # What a command may answer where a domain or a model is at fault. `show` and `report`
 # show what was recorded where the case cannot be run again; they judge nothing.
@@ -56,7 +57,9 @@ def run_all(world: World, fault: Fault | None) -> dict[str, int]:
     return statuses
 
 
-@pytest.mark.parametrize("name", [n for n, f in MODELS.items() if not f.deadly])
+@pytest.mark.parametrize(
+    "name", one_of(3, [n for n, f in MODELS.items() if not f.deadly])
+)
 def test_commands_with_a_lying_model(world: World, name: str) -> None:
     fault = MODELS[name]
     write_domain(world.folder, fault)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import sqlite3
@@ -17,8 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.test_repair import REPAIR, shop  # noqa: F401 - a fixture
 from tests.lying_models.conftest import World
 from tests.lying_models.worlds import Fault, nomos, write_domain
+from tests.slow.libraries import library
 
 SLOW = "time.sleep(0.0005 * len(numbers))\n"
 HOLES = "return np.where(numbers % 17 == 3, -1, right)"
@@ -37,6 +40,13 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
     "workers": (
         SLOW + HOLES,
         ["--search", "random", "--budget", "3000", "--jobs", "2"],
+    ),
+    "ray": (
+        SLOW + HOLES,
+        [
+            *("--search", "random", "--budget", "3000"),
+            *("--jobs", "2", "--engine", "ray", "--worker-cpus", "0.5"),
+        ],
     ),
 }
 CAMPAIGNS |= {
@@ -93,9 +103,13 @@ TIMED = re.compile(r"\d+ of \d+ cases are flaky")  # as many as there was time f
 REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
 
 
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+def start(
+    folder: Path,
+    arguments: list[str],
+    command: tuple[str, ...] = ("run", "specs", "--batch", "40"),
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nomos", "run", "specs", "--batch", "40", *arguments],
+        [sys.executable, "-m", "nomos", *command, *arguments],
         cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
@@ -139,6 +153,8 @@ def put(world: World, name: str) -> list[str]:
 
 
 def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
+    if name == "ray":
+        library("ray", extra="ray")
     arguments = put(world, name)
     began = time.monotonic()
     whole = finish(world.folder, [*arguments, "--no-store"])
@@ -178,3 +194,41 @@ def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) 
 def test_killed_at_a_random_moment(world: World, name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, len(name)])
     kill_and_resume(world, name, [float(rng.uniform(0.1, 1.0))])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_repair_killed_at_a_random_moment(shop: Path, seed: int) -> None:  # noqa: F811
+    from sklearn.ensemble import BaggingClassifier  # takes no constraints
+
+    rows = np.loadtxt("data.csv", delimiter=",", skiprows=1)
+    forest = BaggingClassifier(n_estimators=10, random_state=0)
+    forest.fit(rows[:, :2].astype(np.float32), rows[:, 2].astype(int))
+    Path("model.pkl").write_bytes(pickle.dumps(forest))
+    data = ["--data", "data.csv", "--label", "label", "--times", "1000"]
+    command = ("repair", *REPAIR[:4], *data, "--points", "0", "--rounds", "4")
+
+    def repair(*more: str) -> tuple[int, Any]:
+        process = start(shop, [*more, "--json", "out.json"], command)
+        _, said = process.communicate(timeout=240)
+        assert "Traceback" not in said, said
+        written = Path("model.repaired.pkl")
+        is_written = written.exists()
+        written.unlink(missing_ok=True)
+        out = json.loads(Path("out.json").read_text())
+        out["repair"]["notes"].pop(
+            "--resume", None
+        )  # where it was killed before its first round
+        return process.returncode, (is_written, out)
+
+    began = time.monotonic()
+    whole = repair()
+    took = time.monotonic() - began
+    moment = float(np.random.default_rng([seed, 6]).uniform(0.1, 1.0))
+    Path("out.json").unlink()
+    process = start(shop, ["--resume", "--json", "out.json"], command)
+    time.sleep(moment * took)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert repair("--resume") == whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,6 +24,7 @@ from tests.lying_models.worlds import (
     nomos_process,
     write_domain,
 )
+from tests.sizes import one_of
 
 FILES = ("out.json", "out.xml", "out.sarif", "out.html")
 REPORTS = [
@@ -67,8 +69,10 @@ def run(
     return done, check_files(done, world.folder)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if not f.deadly])
+@pytest.mark.parametrize(
+    ("way", "name"),
+    one_of(3, product(WAYS, [n for n, f in FAULTS.items() if not f.deadly])),
+)
 def test_a_fault_is_never_green(world: World, name: str, way: str) -> None:
     fault = FAULTS[name]
     done, _ = run(world, fault, WAYS[way])
@@ -114,7 +118,7 @@ def test_a_fault_in_another_process_is_never_green(
     assert done.status in FAULTS[name].statuses, done
 
 
-@pytest.mark.parametrize("name", [n for n, f in FAULTS.items() if f.deadly])
+@pytest.mark.parametrize("name", one_of(2, (n for n, f in FAULTS.items() if f.deadly)))
 def test_a_deadly_fault_costs_its_case(world: World, name: str) -> None:
     done, runs = run(world, FAULTS[name], ["--isolate"])
     assert done.status == 3

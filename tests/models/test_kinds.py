@@ -20,7 +20,7 @@ from nomos import ModelError, load_model
 from nomos.errors import NotProvable
 from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.kinds import all_kinds, extract_structure
-from nomos.train.repairing.trainers.estimators import find_constraint_parameter
+from nomos.train.estimators import find_constraint_parameter
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "load-a-model.md"
 
@@ -242,14 +242,14 @@ def test_a_package_adds_a_kind_that_is_loaded_read_repaired_and_listed(
     from click.testing import CliRunner
 
     from nomos.cli import doctor
-    from nomos.train.repairing.trainers.choose import make_trainer
+    from nomos.train.repairable import make_repairable
 
     model = load_model(toy / "model.toy")
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
     assert model.predict(rows).tolist() == [0, 1]
     structure = extract_structure(model, 2)
     assert structure.answers(structure.scores(rows)).tolist() == [0, 1]
-    trainer = make_trainer(toy / "model.toy", trust=False)
+    trainer = make_repairable(toy / "model.toy", trust=False)
     assert trainer.first is not None
     assert trainer.how == "training again"
     monkeypatch.setattr(doctor, "_find_devices", dict)  # it imports torch

@@ -18,6 +18,7 @@ from nomos.results.analysis import (
     Shrunk,
     ShrunkRecord,
 )
+from nomos.results.measured import GroupRate, RateFound
 from nomos.results.result import (
     Bug,
     CallCounts,
@@ -66,7 +67,7 @@ FULL = Result(
     mode="coroutines",
     counts=Counts(
         tests=20,
-        passed=5,
+        passed=2,
         violations=9,
         unique_bugs=7,
         new_bugs=6,
@@ -76,6 +77,7 @@ FULL = Result(
         isolated_reruns=8,
         discarded=11,
         crashed=2,
+        unreadable=3,
         flaky=4,
         rounded=1,
         nondeterministic=10,
@@ -91,6 +93,18 @@ FULL = Result(
     space=400,
     rate=RATE,
     next_bug=Estimate(0.2, RATE),
+    rates=(
+        RateFound(
+            "fair",
+            "fair: rate(a) <= 0.5",
+            9,
+            "undecided",
+            0.4,
+            Interval(0.3, 0.6, 0.95),
+            (GroupRate("a", 4, 10, Interval(0.3, 0.6, 0.95)),),
+            "more cases are needed",
+        ),
+    ),
     ensures=(EnsuresCounts("first", "d1 <= d2", 9, 3, 2, RATE),),
     margins={1.0: 3, 2.5: 1},
     bugs=(

@@ -35,8 +35,8 @@ FAULTS = {
     "leave": lambda: sys.exit(0),
     "die": lambda: signal.default_int_handler(signal.SIGINT, None),  # in this process
     "hang": lambda: time.sleep(3600),
-    "close": lambda: os.closerange(3, 64),
-    "close and hang": lambda: (os.closerange(3, 64), time.sleep(3600)),
+    "close": lambda: os.closerange(3, 4096),
+    "close and hang": lambda: (os.closerange(3, 4096), time.sleep(3600)),
     "leave a child": lambda: os._exit(0) if os.fork() else time.sleep(5),
     "interrupt": lambda: (
         os.kill(int(os.environ["INTERRUPTED"]), signal.SIGINT),

@@ -82,7 +82,7 @@ def test_groups_are_made_after_the_time_of_a_campaign(
     at_once = worker.explain
 
     def later(*given: Any) -> Any:
-        time.sleep(1.5)
+        time.sleep(0.5)
         return at_once(*given)
 
     monkeypatch.setattr(worker, "explain", later)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from nomos.runner.jobs import Job
 from tests.runner.driving import drive, outcome, run, truth
 from tests.runner.test_driver import run_dying
+from tests.sizes import one_of
 
 CAMPAIGNS: dict[str, dict[str, Any]] = {
     "random": {"search": "random", "cases": 300},
@@ -46,8 +48,10 @@ def found_by(path: Path, **options: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("spec", ["steps", "late", "walks"])
-@pytest.mark.parametrize("name", CAMPAIGNS)
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    one_of(3, product(("steps", "late", "walks"), CAMPAIGNS)),
+)
 def test_batches_and_ways(steps: Path, spec: str, name: str) -> None:
     path, options = steps.with_stem(spec), CAMPAIGNS[name]
     if spec == "walks" and options["search"] == "exhaustive":
@@ -71,7 +75,7 @@ def paths_for(steps: Path, name: str) -> list[Path]:
     return [steps.with_stem(spec) for spec in specs]
 
 
-@pytest.mark.parametrize("name", CAMPAIGNS)
+@pytest.mark.parametrize("name", one_of(2, CAMPAIGNS, first=1))
 def test_workers_that_answer_in_any_order(steps: Path, name: str) -> None:
     paths, options = paths_for(steps, name), CAMPAIGNS[name]
     settings = options.get("settings", {})

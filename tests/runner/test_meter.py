@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, asking, under_le
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
 from nomos.store.store import Store
+from tests.lying_models.worlds import nomos
 from tests.runner.driving import drive, options_of
 
 SEARCHES: tuple[dict[str, Any], ...] = (
@@ -60,6 +62,11 @@ output d2;
 }}
 ensures {ensures};
 """
+MODEL = """from sklearn.tree import DecisionTreeClassifier
+    model = DecisionTreeClassifier(max_depth=3).fit(np.eye(3) * 9, [0, 1, 2])
+    verifies = {"predict": "model"}
+
+    def inputs"""
 REQUIRES = ("", "requires y.a % 3 != 0;", "requires predict(x) > 0;")
 ENSURES = ("d1 <= d2", "d1 <= 99", "d1 == d2", "d1 <= d2 + 1")
 OTHERS = (
@@ -165,6 +172,83 @@ def test_a_search_that_makes_inputs_goes_on_where_its_model_waits(
     made: dict[str, Any] = {"search": search, "inputs": "generated", "recheck": False}
     run, _, _ = drive([spec], budget=1500, **made)
     assert run.results[0].counts.tests == 1500
+
+
+@pytest.mark.parametrize(
+    ("ensures", "options"),
+    [
+        ("d1 <= 2", {"search": "random"}),
+        ("d1 <= 99", {"search": "exhaustive", "mode": "sequential"}),
+        ("d1 <= 2", {"search": "guided"}),
+    ],
+)
+def test_the_time_is_kept_for_search_reruns_and_check(
+    tmp_path: Path, ensures: str, options: dict[str, Any]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    parts = {"seed": 1, "count": 50, "fails_at": -1, "factor": 37}
+    domain = DOMAIN.format(**parts).replace(
+        "rows = np.asarray(rows)",
+        "import time; rows = np.array(rows); time.sleep(0.01 * len(rows))",
+    )
+    (tmp_path / "rows.py").write_text(domain)
+    (spec := tmp_path / "rows.nom").write_text(
+        SPEC.format(requires="", ensures=ensures, other="d2 = predict(y)")
+    )
+    began = time.monotonic()
+    run, _, warnings = drive([spec], time=2.0, groups=False, shrink=False, **options)
+    assert time.monotonic() - began < 6
+    (result,) = run.results
+    assert result.reason == "the time is up" and not result.problem
+    assert not any("again" in words for words in warnings)
+    assert 10 < result.counts.tests < 160
+    assert bool(result.counts.confirmed) == (ensures == "d1 <= 2")
+    assert result.calls.by_phase["flakiness check"] > 0
+
+
+@pytest.mark.parametrize("calls", [3, 150, 9000])
+@pytest.mark.parametrize("how", ["--sanity", "--verify"])
+def test_the_calls_hold_for_all_campaigns_and_proofs_of_a_command(
+    tmp_path: Path, how: str, calls: int
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    parts = {"seed": 1, "count": 50, "fails_at": -1, "factor": 1}
+    domain = DOMAIN.format(**parts)
+    if how == "--verify":
+        pytest.importorskip("sklearn")
+        domain = domain.replace("def inputs", MODEL)
+        ours = "return rows[:, 0] * 1 % 13 // 4"
+        domain = domain.replace(ours, "return self.model.predict(rows)")
+    (tmp_path / "rows.py").write_text(domain)
+    (tmp_path / "rows.nom").write_text(
+        SPEC.format(requires="", ensures="d1 <= 99", other="d2 = predict(y)")
+    )
+    (tmp_path / "asked").touch()
+    done = nomos(
+        *("run", "rows.nom", how, "--calls", str(calls), "--search", "random"),
+        folder=tmp_path,
+    )
+    asked = (tmp_path / "asked").stat().st_size
+    assert calls == 3 or 0 < asked <= calls
+    if calls == 9000:
+        assert "proved" in done.stdout or "notices" in done.stdout
+
+
+def test_calls_that_only_the_user_sees_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    parts = {"seed": 1, "count": 50, "fails_at": -1, "factor": 37}
+    twice = (
+        "import nomos\n        with nomos.asking(2 * len(rows)): rows = np.array(rows)"
+    )
+    domain = DOMAIN.format(**parts).replace("rows = np.asarray(rows)", twice)
+    domain = domain.replace("bytes(len(rows))", "bytes(2 * len(rows))")
+    (tmp_path / "rows.py").write_text(domain)
+    (spec := tmp_path / "rows.nom").write_text(
+        SPEC.format(requires="", ensures="d1 <= 99", other="d2 = predict(y)")
+    )
+    run, _, _ = drive([spec], calls=100, search="random")
+    asked = (tmp_path / "asked").stat().st_size
+    assert 0 < asked == run.results[0].calls.asked <= 100
 
 
 def test_what_is_paid_for_is_paid_for_inside_and_more_is_more() -> None:

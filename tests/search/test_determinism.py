@@ -10,6 +10,7 @@ import pytest
 from nomos.store.store import Store
 from tests.runner.driving import drive, outcome, run
 from tests.runner.test_resuming import comparable, run_stored
+from tests.sizes import size
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "guided": {"search": "guided", "shrink": False},
@@ -28,7 +29,9 @@ def found_by(path: Path, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("cases", [700, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "cases", [size(400, 700), pytest.param(1500, marks=pytest.mark.slow)]
+)
 def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> None:
     path, options = loans.with_stem(spec), {**SEARCHES[search], "cases": cases}
     want = found_by(path, **options)
@@ -52,7 +55,7 @@ def test_batches_and_ways(loans: Path, search: str, spec: str, cases: int) -> No
 )
 def test_workers(loans: Path, search: str) -> None:
     paths = [loans.with_stem(spec) for spec in SPECS]
-    options = {**SEARCHES[search], "cases": 700, "seeds": [0, 1]}
+    options = {**SEARCHES[search], "cases": size(300, 700), "seeds": [0, 1]}
     one, _, _ = drive(paths, **options)
     many, _, _ = drive(paths, jobs=2, batch=50, **options)
     assert len(one.results) == 6
@@ -70,7 +73,7 @@ def test_killed_again_and_again_it_comes_to_the_same(
 ) -> None:
     loans = loans if search == "guided" else loans.with_stem("pairs")  # it has some
     monkeypatch.setattr("nomos.runner.campaigns.recording._CHECKPOINT_S", 0.0)
-    options = {**SEARCHES[search], "cases": 3000, "crashes": 3000}
+    options = {**SEARCHES[search], "cases": size(1500, 3000), "crashes": 3000}
     fault = {"fault": "raise"} if crashes else {}
     options["settings"] = options.get("settings", {}) | fault
     whole = run_stored(loans, tmp_path / "whole", **options)

@@ -116,8 +116,8 @@ def test_names_cannot_be_numbers(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", LIBRARIES)
 def test_a_file_with_categories_is_not_repaired(kind: str, tmp_path: Path) -> None:
-    from nomos.train.repairing.trainers.choose import make_trainer
+    from nomos.train.repairable import make_repairable
 
     _, path = trained(kind, tmp_path)
     with pytest.raises(ModelError, match="too little to train it again"):
-        make_trainer(path, trust=False)
+        make_repairable(path, trust=False)

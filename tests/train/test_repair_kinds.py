@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from nomos.errors import ModelError
 from nomos.models import load_model
 from nomos.train import repair
-from nomos.train.repairing.trainers.choose import make_trainer
+from nomos.train.repairable import make_repairable
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -37,37 +36,6 @@ def same_answers(result: Any, people: Any) -> bool:
     rows = people.data(300, 1)[0]
     again = load_model(result.path, trust=True)
     return bool(np.array_equal(again.predict(rows), result.model.predict(rows)))
-
-
-def test_a_scikit_learn_network_keeps_its_pipeline_and_gets_other_weights(
-    people: Any,
-) -> None:
-    pytest.importorskip("torch")
-    model = network(people)
-    path = people.folder / "nn.pkl"
-    path.write_bytes(pickle.dumps(model))
-    specs = people.specs("income", "member")
-    result = repair(specs, path, points=5, times=3, trust=True)
-    assert result.how == "fine-tuning"
-    assert result.verdict == "repaired", result.statement
-    written = pickle.loads(result.path.read_bytes())
-    assert [type(step) for _, step in written.steps] == [StandardScaler, MLPClassifier]
-    assert not np.array_equal(written[-1].coefs_[0], model[-1].coefs_[0])
-    assert same_answers(result, people)
-
-
-def test_an_export_of_skl2onnx_is_repaired_with_its_scaler_and_labels(
-    people: Any,
-) -> None:
-    pytest.importorskip("torch")
-    convert = pytest.importorskip("skl2onnx").to_onnx
-    path = people.folder / "nn.onnx"
-    rows = people.data(1, 2)[0]
-    path.write_bytes(convert(network(people), rows).SerializeToString())
-    result = repair(people.specs("income", "member"), path, points=5, times=3)
-    assert result.verdict == "repaired", result.statement
-    assert result.path.suffix == ".onnx"
-    assert same_answers(result, people)
 
 
 def test_a_pipeline_of_trees_takes_constraints_on_its_own_columns(people: Any) -> None:
@@ -110,6 +78,24 @@ def test_of_names_it_is_said_which_one_answers_may_turn_to(people: Any) -> None:
     tree = DecisionTreeClassifier(random_state=0)
     tree.fit(rows, np.where(labels == 1, "granted", "refused"))
     result = repair([spec], tree, points=10)
+    assert "only turn to `granted` with a higher `income`" in result.notes["income"]
+    assert result.before.total_rate > 0
+    assert result.after.total_rate == 0
+
+
+def test_names_with_an_order_get_the_constraint_that_numbers_get(people: Any) -> None:
+    file, specs = people.folder / "people.py", people.specs("income")
+    named = 'np.where(score > 34, "granted", "refused")'
+    text = file.read_text().replace("(score > 34).astype(int)", named)
+    text = text.replace("import Flag, Integer", "import Flag, Integer, Ordinal")
+    ordered = (
+        '    classes = {"granted": Ordinal("refused", "granted")}\n\n    def __init__'
+    )
+    file.write_text(text.replace("    def __init__", ordered, 1))
+    rows, labels = people.data(600, 2)
+    tree = DecisionTreeClassifier(random_state=0)
+    tree.fit(rows, np.where(labels == 1, "granted", "refused"))
+    result = repair(specs, tree, points=10)
     assert "only turn to `granted` with a higher `income`" in result.notes["income"]
     assert result.before.total_rate > 0
     assert result.after.total_rate == 0
@@ -171,7 +157,7 @@ def test_a_repaired_file_keeps_its_constraints_or_says_that_it_cannot_know_them(
     given = tuple if library == "xgboost" else list
     path = boosters(people, library, monotone_constraints=given((0, -1, 0)))
     result = repair(people.specs("income"), path, points=10)
-    trained = make_trainer(result.path, trust=False).estimator
+    trained = make_repairable(result.path, trust=False).estimator
     if library == "xgboost":
         assert "does not say which constraints" in result.notes["model"]
     else:
@@ -196,34 +182,3 @@ def test_no_warning_of_a_library_reaches_the_user(
         repair(people.specs("income"), wrapped, rounds=1)
     assert [str(one.message) for one in caught] == []
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_model_that_turns_out_worse_is_not_written(
-    people: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from nomos.train.repairing.repair import Repairing
-
-    model = DecisionTreeClassifier(random_state=0).fit(*people.data(600, 2))
-    path = people.folder / "tree.pkl"
-    path.write_bytes(pickle.dumps(model))
-    judge, seen = Repairing._judge_model, []
-
-    def unlucky(self: Repairing) -> Any:
-        seen.append(judge(self))  # the held-out cases of a clean model come first
-        return seen[-1] if len(seen) > 1 else lucky(seen[0])
-
-    monkeypatch.setattr(Repairing, "_judge_model", unlucky)
-    result = repair(people.specs("poorer"), path, points=100, trust=True)
-    assert result.verdict == "not repaired"
-    assert "did not hold what it promised on held-out records" in result.statement
-    assert result.path is None
-    assert not (people.folder / "tree.repaired.pkl").exists()
-    assert result.after == result.before
-
-
-def lucky(evaluation: Any) -> Any:
-    """Return an evaluation in which the first model was right far more often."""
-    from dataclasses import replace
-
-    accuracy = replace(evaluation.accuracy, count=evaluation.accuracy.total * 3)
-    return replace(evaluation, accuracy=accuracy)

@@ -12,6 +12,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from nomos.train import repair
+from nomos.train.report import repair_data
 
 DOMAIN = """
 import numpy as np
@@ -95,17 +96,29 @@ def test_a_monotonicity_with_a_tolerance_is_trained_for_beside_constraints_by_na
     assert result.model.estimator.monotonic_cst == [1, -1, 0]
 
 
-def test_accuracy_is_how_many_numbers_come_as_near_as_half_did_before(
-    world: Path,
-) -> None:
+def test_numbers_are_judged_by_r2_and_rmse_with_intervals(world: Path) -> None:
     result = repaired(world, "d1 <= d2", points=20)
-    assert 0.4 < result.before.accuracy.value < 0.6
-    assert "right are those within " in result.notes["accuracy"]
+    before, after = result.before.quality, result.after.quality
+    assert (before.name, len(before.records)) == ("R²", 300)
+    ends = before.interval
+    assert ends.low < before.value < ends.high < 1
+    made: dict[str, Any] = {}
+    exec(DOMAIN, made)
+    rows, rents = made["make"](300, 1)
+    errors = rents - np.asarray(result.model.predict(rows))
+    assert after.value == pytest.approx(1 - (errors**2).mean() / rents.var())
+    assert after.rmse == pytest.approx((errors**2).mean() ** 0.5)
+    data = repair_data(result)
+    assert data["after"]["accuracy"]["rmse"] == after.rmse
+    assert data["change"]["low"] < data["change"]["points"] < data["change"]["high"]
     # Rents that fall with each room are far from all labels.
     worse = repaired(world, "d1 >= d2", points=5)
     assert worse.verdict == "not repaired"
+    assert "R² " in worse.statement and "the specs may ask for what" in worse.statement
 
 
 def test_what_numbers_cannot_be_trained_for_is_said(world: Path) -> None:
-    result = repaired(world, "abs(d2 - d1) >= 3", rounds=1)
-    assert "it was trained as before" in result.notes["rooms"]
+    result = repaired(world, "abs(d2 - d1) >= 3", rounds=2)
+    assert "numbers have no labels: nothing was done" in result.notes["rooms"]
+    assert result.verdict == "not repaired"
+    assert len(result.rounds) == 2  # a round that changes nothing ends the repair

@@ -1,10 +1,9 @@
-"""The parts of a repair that need no model: data, cases, labels, verdicts, checkpoints."""
+"""The parts of a repair that need no model: records, cases, constraints, verdicts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -16,32 +15,23 @@ from nomos.domain.domain import offer_of
 from nomos.domain.find import Imported
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
-from nomos.errors import DomainError, ModelError, NomosError, StoreError
+from nomos.errors import DomainError, NomosError
 from nomos.lang.checking.check import check_spec
-from nomos.train.repairing.cases.answers import (
-    Labels,
-    Number,
-    find_answering,
-)
-from nomos.train.repairing.cases.constraints import Constraint, find_constraint
-from nomos.train.repairing.cases.drawn import TrainingCases, Untrainable, draw_cases
-from nomos.train.repairing.cases.loss import best_labels, which_hold
-from nomos.train.repairing.judging.data import (
-    check_apart,
-    load_records,
-    partition_records,
-)
-from nomos.train.repairing.judging.evaluate import (
+from nomos.train.cases import answering, find_violated, sample_asks, satisfy_cases
+from nomos.train.constraints import Constraint, find_constraint
+from nomos.train.evaluate import (
     Bench,
     Evaluation,
     Property,
+    Quality,
     Records,
     Share,
     SwappableModel,
+    seed_of,
 )
-from nomos.train.repairing.rounds import Checkpoint, Goal, Round, RoundProgress, seed_of
-from nomos.train.repairing.trainers.choose import make_trainer
-from nomos.train.repairing.verdict import repair_statement, verdict_on
+from nomos.train.records import check_apart, load_records, partition_records
+from nomos.train.rounds import Goal, Round
+from nomos.train.verdict import repair_statement, verdict_on
 
 
 class Rule:
@@ -74,10 +64,10 @@ class Numbers(Domain):
         return self.model.predict(rows) + self.model.predict(rows)
 
 
-def drawn(
+def engine_of(
     ensures: str, changed: str = "x1[a := x1.a + randInt(1, 9)]"
-) -> TrainingCases:
-    """Draw cases of a spec that grades an input and a changed copy of it."""
+) -> tuple[Engine, SwappableModel]:
+    """Return what runs a spec that grades an input and a changed copy of it."""
     block = ensures.startswith("{")
     middle = ensures if block else "{ d1 = grade(x1)\n d2 = grade(x2) }"
     last = "ensures d1 <= d2;" if block else f"ensures {ensures};"
@@ -88,51 +78,14 @@ def drawn(
     assert checked.spec is not None, [d.message for d in checked.diagnostics]
     domain = Numbers()
     swappable = domain.model = SwappableModel(Rule())
-    engine = Engine(Program(checked.spec, domain))
-    return draw_cases(engine, swappable, seed=1, count=200)
+    return Engine(Program(checked.spec, domain)), swappable
 
 
-def test_drawn_cases_have_what_the_model_was_asked_and_who_failed() -> None:
-    cases = drawn("d1 <= d2")
-    first, second = cases.asks.values()
-    rule = Rule()
-    failed = rule.predict(first.rows) > rule.predict(second.rows)
-    assert (cases.violated == failed).all()
-    assert 0 < failed.sum() < len(cases)
-    assert (first.rows[:, 0] < second.rows[:, 0]).all()
-    few = cases.take(np.array([5, 3]))
-    assert few.violated.tolist() == [failed[5], failed[3]]
-
-
-@pytest.mark.parametrize(
-    ("block", "why", "asks"),
-    [
-        (
-            "{ d1 = twice(x1)\n d2 = twice(x2) }",
-            "`twice` asks the model more than once a case",
-            4,
-        ),
-        (
-            "{ d1 = grade(x1)\n d2 = sum(grade(x) for x in [x2]) }",
-            "its block has loops or branches",
-            2,
-        ),
-    ],
-)
-def test_of_what_cannot_be_told_apart_only_the_failing_cases_are_known(
-    block: str, why: str, asks: int
-) -> None:
-    cases = drawn(block)
-    assert cases.opaque == why
-    assert cases.violated.all()
-    assert 0 < len(cases) < 100
-    assert len(cases.asks) == asks
-    assert {len(ask.rows) for ask in cases.asks.values()} == {len(cases)}
-
-
-def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
-    with pytest.raises(Untrainable, match="loops or branches"):
-        drawn("{ d1 = grade(x1)\n d2 = grade(x2) if x1[0] < 50 else -1 }")
+def constraint_of(*spec: str, prepare: Any = lambda rows: rows) -> Constraint | None:
+    engine, swappable = engine_of(*spec)
+    with answering(swappable, np.zeros(1, int)):
+        asks = sample_asks(engine, swappable, 1)
+    return find_constraint(engine.program.spec, asks, prepare)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +113,7 @@ def test_a_block_that_asks_now_more_and_now_less_has_no_meaning() -> None:
 def test_constraints_are_told_from_other_specs(
     ensures: str, changed: str, expected: Constraint | None
 ) -> None:
-    assert find_constraint(drawn(ensures, changed)) == expected
+    assert constraint_of(ensures, changed) == expected
 
 
 @pytest.mark.parametrize(("ensures", "direction"), [("d1 <= d2", 1), ("d1 == d2", 0)])
@@ -170,63 +123,68 @@ def test_what_is_missing_in_a_record_and_its_copy_is_no_change(
     rows = Numbers().inputs()
     rows[::3, 1] = np.nan
     monkeypatch.setattr(Numbers, "inputs", lambda self: rows)
-    assert find_constraint(drawn(ensures)) == Constraint((0,), direction)
+    assert constraint_of(ensures) == Constraint((0,), direction)
 
 
 def test_numbers_that_a_pipeline_holds_as_objects_are_numbers() -> None:
-    found = find_constraint(drawn("d1 <= d2"), lambda rows: rows.astype(object))
+    found = constraint_of("d1 <= d2", prepare=lambda rows: rows.astype(object))
     assert found == Constraint((0,), 1)
-    words = find_constraint(drawn("d1 <= d2"), lambda rows: rows.astype(str))
-    assert words is None
+    assert constraint_of("d1 <= d2", prepare=lambda rows: rows.astype(str)) is None
 
 
-FORMULAS = [
-    "d1 <= d2",
-    "d1 == 1 ==> d2 == 1",
-    "!(d1 > d2) && d2 != 0",
-    "d1 + d2 >= 2 || d1 == label(x1)",
-    "label(x1) == 2 ==> (d1 == d2 || -d1 < d2 - 1)",
-    "d1 * 2 <= d2 + x1.a % 3",
-]
+@pytest.mark.parametrize(
+    "block",
+    [
+        "{ d1 = twice(x1)\n d2 = twice(x2) }",
+        "{ d1 = grade(x1)\n d2 = sum(grade(x) for x in [x2]) }",
+        "{ d1 = grade(x1)\n d2 = grade(x2)\n d1 = d2 }",
+    ],
+)
+def test_what_asks_in_another_way_is_no_constraint(block: str) -> None:
+    assert constraint_of(block) is None
 
 
-@pytest.mark.parametrize("ensures", FORMULAS)
-def test_the_verdict_on_given_answers_is_that_of_the_engine(ensures: str) -> None:
-    cases = drawn(ensures)
-    answers = {key: np.asarray(ask.answers) for key, ask in cases.asks.items()}
-    assert (which_hold(cases, answers) == ~cases.violated).all()
+def test_calls_are_matched_with_rows_in_the_order_in_which_they_are_made() -> None:
+    turned = "{ d2 = grade(x2)\n d1 = grade(x1) }"
+    assert constraint_of(turned) == Constraint((0,), 1)
 
 
-def test_labels_are_those_that_satisfy_the_spec_and_cost_least() -> None:
-    cases = drawn("d1 <= d2").take(np.arange(1))
-    low, high = cases.asks
-    scores = {low: np.log([[0.1, 0.2, 0.7]]), high: np.log([[0.2, 0.5, 0.3]])}
-    labels, found = best_labels(cases, np.array([0, 1, 2]), scores)
-    assert found.all()
-    assert (labels[low][0], labels[high][0]) == (2, 2)  # 0.21; (1, 1) has 0.10
+def satisfied(ensures: str, scores: list[float]) -> Any:
+    """Return the rows and labels that satisfy the first violated case, and its engine."""
+    engine, swappable = engine_of(ensures)
+    violated = find_violated(engine, 1, 200)[:1]
+    assert violated
+    found = satisfy_cases(
+        engine,
+        swappable,
+        violated,
+        np.arange(3),
+        lambda rows: np.log([scores] * len(rows)),
+    )
+    assert isinstance(swappable.model, Rule)  # it is put back
+    return found
 
 
-def test_a_spec_that_no_labels_satisfy_has_none() -> None:
-    cases = drawn("d1 < 0 && d2 >= 0").take(np.arange(3))
-    scores = {key: np.zeros((3, 3)) for key in cases.asks}
-    assert not best_labels(cases, np.array([0, 1, 2]), scores)[1].any()
+@pytest.mark.parametrize(
+    ("ensures", "labels"),
+    [
+        ("d1 <= d2", [2, 2]),
+        ("d1 < d2", [1, 2]),
+        ("d1 + d2 == 1", [1, 0]),
+        ("{ d1 = grade(x1)\n d2 = sum(grade(x) for x in [x2]) }", [2, 2]),
+        ("{ d1 = twice(x1)\n d2 = twice(x2) }", [2, 2, 2, 2]),
+    ],
+)
+def test_a_violated_case_gets_the_most_likely_labels_that_satisfy_it(
+    ensures: str, labels: list[int]
+) -> None:
+    ((rows, found),) = satisfied(ensures, [0.1, 0.2, 0.7])
+    assert len(rows) == len(found)
+    assert sorted(found) == sorted(labels)
 
 
-def test_how_answers_follow_from_outputs_is_seen() -> None:
-    scores = np.array([[3.0, 1, 2], [0, 5, 1], [1, 2, 9], [4, 0, 0]])
-    found = find_answering("f", scores, ["low", "mid", "high", "low"])
-    assert isinstance(found, Labels)
-    assert found.values.tolist() == ["low", "mid", "high"]
-    unseen = find_answering("f", scores[:2], [0, 1])  # class 2 never wins here
-    assert isinstance(unseen, Labels)
-    assert unseen.values.tolist() == [0, 1, 2]
-    assert find_answering("f", scores, scores[:, 2]) == Number(2)
-    one = np.array([[0.1], [0.9], [0.3], [0.7]])
-    above = find_answering("f", one, [0, 1, 0, 1])
-    assert isinstance(above, Labels)
-    assert above.at == pytest.approx(0.5)
-    with pytest.raises(Untrainable, match="how `f` answers cannot be seen"):
-        find_answering("f", scores, [0, 1, 2, 1])
+def test_a_case_that_no_labels_satisfy_has_none() -> None:
+    assert satisfied("d1 < 0 && d2 >= 0", [0.1, 0.2, 0.7]) == []
 
 
 def records(first: int, count: int) -> Records:
@@ -234,19 +192,21 @@ def records(first: int, count: int) -> Records:
     return Records(rows, list(range(count)))
 
 
-def test_what_is_trained_on_looked_at_and_judged_on_shares_nothing() -> None:
+def test_no_record_is_judged_by_a_model_that_was_trained_on_it() -> None:
     parts = partition_records(Numbers(), None, seed=0)
-    values = [set(part.items[:, 0].tolist()) for part in _parts(parts)]
-    assert [len(part) for part in values] == [50, 17, 33]
-    assert set.union(*values) == set(range(100))
+    folds = [set(fold.items[:, 0].tolist()) for fold in parts.folds]
+    assert [len(fold) for fold in folds] == [20] * 5
+    assert set.union(*folds) == set(range(100))
+    for number, fold in enumerate(folds):
+        trained = parts.train_without(number)
+        assert set(trained.items[:, 0].tolist()) == set(range(100)) - fold
+        assert [a % 3 for a in trained.items[:, 0]] == list(trained.labels)
+    assert len(parts.train_without(None)) == 100
     own = partition_records(Numbers(), records(500, 40), seed=0)
-    assert [len(part) for part in _parts(own)] == [40, 33, 67]
+    assert own.train_without(0) is own.train_without(None)
+    assert sum(map(len, own.folds)) == 100
     other = partition_records(Numbers(), None, seed=1)
-    assert set(other.held_out.items[:, 0].tolist()) != values[2]
-
-
-def _parts(parts: Any) -> tuple[Records, Records, Records]:
-    return parts.training, parts.looked_at, parts.held_out
+    assert set(other.folds[0].items[:, 0].tolist()) != folds[0]
 
 
 def test_judging_on_what_is_trained_on_is_refused() -> None:
@@ -313,74 +273,62 @@ def test_records_are_read_from_a_table_by_the_schema(tmp_path: Path) -> None:
 
 
 def evaluation(right: int, **rates: int) -> Evaluation:
-    return Evaluation(
-        Share(right, 100), {name: Share(count, 1000) for name, count in rates.items()}
-    )
+    quality = Quality(np.repeat([1.0, 0.0], [right, 1000 - right]))
+    shares = {name: Share(count, 1000) for name, count in rates.items()}
+    return Evaluation(quality, shares, {name: float(n) for name, n in rates.items()})
 
 
-def test_a_repair_is_judged_by_rates_and_accuracy() -> None:
-    goal = Goal(times=10, points=1)
-    before = evaluation(80, a=100, b=0)
-    assert verdict_on(before, evaluation(79, a=10, b=0), goal, 1) == "repaired"
-    assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1) == "not repaired"
-    assert verdict_on(before, evaluation(78, a=10, b=0), goal, 1, noise=1) == "improved"
-    assert verdict_on(before, evaluation(80, a=11, b=0), goal, 1) == "improved"
-    assert verdict_on(before, evaluation(80, a=95, b=0), goal, 1) == "not repaired"
-    assert verdict_on(before, evaluation(80, a=0, b=1), goal, 1) == "repaired"
-    assert verdict_on(before, evaluation(80, a=0, b=9), goal, 1) == "not repaired"
-    assert verdict_on(before, evaluation(80, a=200, b=0), goal, 1) == "not repaired"
-    assert verdict_on(before, before, goal, 0) == "not repaired"
-    assert verdict_on(evaluation(80, a=0), evaluation(80, a=0), goal, 0) == "clean"
+BEFORE = evaluation(800, a=100, b=0)
 
 
-def rounds(*standings: Evaluation) -> list[Round]:
-    return [Round(number, one, {}) for number, one in enumerate(standings)]
+@pytest.mark.parametrize(
+    ("after", "verdict"),
+    [
+        (evaluation(790, a=10, b=0), "repaired"),
+        (evaluation(700, a=10, b=0), "not repaired"),  # 10 points
+        (evaluation(788, a=10, b=0), "improved"),  # 1.2 points, which may be chance
+        (evaluation(800, a=11, b=0), "improved"),
+        (evaluation(800, a=95, b=0), "not repaired"),
+        (evaluation(800, a=0, b=1), "repaired"),
+        (evaluation(800, a=0, b=9), "not repaired"),
+        (evaluation(800, a=200, b=0), "not repaired"),
+    ],
+)
+def test_a_repair_is_judged_by_rates_and_accuracy(
+    after: Evaluation, verdict: str
+) -> None:
+    assert verdict_on(BEFORE, after, Goal(times=10, points=1), 1) == verdict
 
 
-def test_what_stood_in_the_way_is_said() -> None:
-    goal, before = Goal(times=10, points=1), evaluation(80, up=100, down=100)
-    price = rounds(before, evaluation(60, up=0, down=0))
-    said = repair_statement(before, before, goal, price, 0)
-    assert "the specs may ask for what the data deny" in said
-    assert "cost 20.0 points of accuracy (allowed: 1)" in said
-    against = rounds(before, evaluation(80, up=10, down=300))
-    said = repair_statement(before, before, goal, against, 0)
-    assert "in round 1, `up` from 10 % to 1 % and `down` from 10 % to 30 %" in said
-    lucky = rounds(before, evaluation(80, up=0, down=0))
-    said = repair_statement(before, evaluation(80, up=50, down=50), goal, lucky, 1)
-    assert "10 times lower was asked for; on the other inputs" in said
-    stuck = rounds(before, evaluation(80, up=90, down=95))
-    said = repair_statement(before, before, goal, stuck, 0)
-    assert "did not lower the rate of up, down by half, which does not say" in said
+def test_a_repair_without_a_model_is_clean_or_none() -> None:
+    clean = evaluation(800, a=0)
+    assert verdict_on(BEFORE, BEFORE, Goal(), 0) == "not repaired"
+    assert verdict_on(clean, clean, Goal(), 0) == "clean"
 
 
-def test_a_policy_is_named_as_what_cannot_be_repaired(tmp_path: Path) -> None:
-    policy = tmp_path / "policy.zip"
-    with ZipFile(policy, "w") as file:
-        for name in ("data", "policy.pth", "_stable_baselines3_version"):
-            file.writestr(name, "{}")
-    with pytest.raises(ModelError, match="is a Stable-Baselines3 policy, which cannot"):
-        make_trainer(policy, trust=False)
+def test_a_change_of_accuracy_has_an_interval_by_pairs() -> None:
+    before, after = evaluation(800, a=0).quality, evaluation(790, a=0).quality
+    assert before.points_lost(after) == pytest.approx(1.0)
+    assert before.points_by_chance(after) == pytest.approx(0.65, abs=0.01)
+    assert before.points_by_chance(before) == pytest.approx(0.196, abs=0.001)
+    assert before.interval.low < 0.8 < before.interval.high
 
 
-def test_a_checkpoint_gives_back_what_was_saved(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "repair" / "key.zip")
-    assert checkpoint.load() == RoundProgress()
-    one = Round(0, evaluation(80, a=5), {"a": 2.0})
-    two = Round(1, evaluation(81, a=0), {"a": 4.0}, noise=0.5)
-    checkpoint.save(RoundProgress([one], 0, b"first", b"first"))
-    progress = RoundProgress([one, two], 1, b"second", b"second", "done")
-    checkpoint.save(progress)
-    assert checkpoint.load() == progress
-    assert {p.name for p in checkpoint.path.parent.iterdir()} == {
-        "key.zip",
-        ".gitignore",
-    }
-    checkpoint.path.write_text("{")
-    with pytest.raises(StoreError, match="holds no repair to go on with"):
-        checkpoint.load()
-    checkpoint.clear()
-    assert checkpoint.load() == RoundProgress()
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        (evaluation(600, up=0, down=0), "the specs may ask for what the data deny"),
+        (evaluation(788, up=0, down=0), "that may be chance: more records would tell"),
+        (evaluation(800, up=10, down=300), "pull against each other: each round that"),
+        (evaluation(800, up=99, down=99), "violated less often by more than chance"),
+    ],
+)
+def test_what_stood_in_the_way_is_said_as_far_as_it_was_tested(
+    tried: Evaluation, said: str
+) -> None:
+    before = evaluation(800, up=100, down=100)
+    rounds = [Round(number, (one,), {}) for number, one in enumerate((before, tried))]
+    assert said in repair_statement(before, before, Goal(), rounds, 0)
 
 
 def test_no_two_purposes_share_a_seed() -> None:
@@ -392,7 +340,7 @@ def test_no_two_purposes_share_a_seed() -> None:
 def test_constraints_that_an_estimator_has_are_kept() -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    from nomos.train.repairing.trainers.estimators import with_directions
+    from nomos.train.estimators import with_directions
 
     own = HistGradientBoostingClassifier(monotonic_cst=[1, 0, -1])
     assert with_directions(own, {1: -1, 2: 1}, 3).monotonic_cst == [1, -1, 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nomos.domain import Integer, OneHot, Schema
+from nomos.domain import Integer, OneHot, Ordinal, Schema
 from nomos.verify import NotProvable, ProofOptions, real, verify
 from tests.verify.triples import Triple, all_rows, brute_force, domain_of, spec_of
 
@@ -102,6 +102,38 @@ def test_forms_are_proved_as_brute_force_answers(
     proof = verify(triple.spec, domain, options=PATIENT)
     assert (proof.cases, proof.violating) == (cases, (bad, bad))
     assert proof.verdict == ("violated" if bad else "holds")
+
+
+NAMES_IN_ORDER = """\
+import small;
+input x1;
+var x2 := x1[b := 1][o := if x1.o < "mid" then "mid" else "high"];
+requires x1.o != "high";
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures d1 <= d2 && d1 in "good".."poor";
+"""
+
+
+@pytest.mark.parametrize("kind", ["forest", "logistic"])
+def test_names_with_an_order_are_proved_as_brute_force_answers(kind: str) -> None:
+    # An order that the alphabet does not have.
+    order = Ordinal("good", "bad", "poor")
+    schema = Schema(Integer("b", 0, 1), Ordinal("o", ("low", "mid", "high")))
+    rows = all_rows(schema, np.float32)
+    names = np.array(order.levels)[[0, 2, 1, 1, 2, 0]]
+    model: object = models()[kind].__class__().fit(rows, names)  # type: ignore[attr-defined]  # an estimator
+    domain = domain_of(schema, model, rows, model.predict)  # type: ignore[attr-defined]  # an estimator
+    type(domain).classes = {"predict": order}
+    text = NAMES_IN_ORDER
+    triple = Triple(spec_of(text, domain), domain, text, kind)
+    cases, bad = brute_force(triple)
+    proof = verify(triple.spec, domain, options=PATIENT)
+    assert (proof.cases, proof.violating) == (cases, (bad, bad))
 
 
 @pytest.mark.parametrize(

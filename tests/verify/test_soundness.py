@@ -14,6 +14,7 @@ import pytest
 
 from nomos.verify import NotProvable, ProofOptions, prove, real, verify
 from nomos.verify.engines import netsearch, regions, slope
+from tests.sizes import size
 from tests.verify.triples import (
     Triple,
     brute_force,
@@ -78,7 +79,7 @@ def check(seeds: range, kinds: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("kind", [*TREES, *LAYERS])
 def test_answers_and_counts_are_those_of_brute_force(kind: str) -> None:
-    check(range(12), (kind,))
+    check(range(size(5, 12)), (kind,))
 
 
 @pytest.mark.slow
@@ -103,7 +104,7 @@ def verdict_is_wrong(seed: int) -> bool:
 
 @pytest.mark.usefixtures("_no_samples")
 def test_one_copy_of_a_network_answers_as_brute_force_does() -> None:
-    assert [seed for seed in range(16) if verdict_is_wrong(seed)] == []
+    assert [seed for seed in range(size(8, 16)) if verdict_is_wrong(seed)] == []
 
 
 @pytest.mark.slow
@@ -129,7 +130,9 @@ def certificate_is_wrong(triple: Triple, rows: int = 12) -> bool:
 
 @pytest.mark.usefixtures("_no_samples")
 def test_proofs_around_rows_answer_as_brute_force_does() -> None:
-    wrong = [seed for seed in range(10) if certificate_is_wrong(rising_triple(seed))]
+    wrong = [
+        seed for seed in range(size(4, 10)) if certificate_is_wrong(rising_triple(seed))
+    ]
     assert wrong == []
 
 
@@ -151,7 +154,7 @@ def test_inputs_that_no_call_sees_are_counted_around_rows() -> None:
             "self._find_forbidden(own[:-1], own[1:])",
             "self._find_forbidden(own, own)",
         ),
-        ("shapes", "left &= space.range_of(atom).has(values)", "pass"),
+        ("shapes", "left &= space.range_of(variable).has(values)", "pass"),
     ],
 )
 def test_a_mutant_of_proofs_around_rows_is_caught(

@@ -60,8 +60,8 @@ def train_base(number: int) -> Any:
 
 def grow_held_out(path: Path = HELD_OUT, states: int = HELD_OUT_STATES) -> None:
     """Grow the pool of states that policies are judged by."""
+    from casestudies.fuzzing import FuzzSettings, grow, open_pool
     from casestudies.lunar.fuzz import environment
-    from nomos.states.fuzzing import FuzzSettings, grow, open_pool
 
     game = environment(HERE.parent / "models" / "ppo.onnx")
     pool = open_pool(

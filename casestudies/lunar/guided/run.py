@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from casestudies.fuzzing import load_pool
 from casestudies.guiding import GuidedTraining, PolicyTest
 from casestudies.guiding.policy_tests import Actions, PolicyTests, best_actions
 from casestudies.guiding.starts import Start, StartChooser
@@ -20,7 +21,6 @@ from casestudies.lunar.guided.bases import (
 from casestudies.lunar.guided.setting import Setting
 from casestudies.lunar.state import from_row, lowered_pads, with_pad
 from casestudies.lunar.train import STEP_LIMIT
-from nomos.states.fuzzing import load_pool
 
 HERE = Path(__file__).parent
 POOL = HERE.parent / "pool.npz"

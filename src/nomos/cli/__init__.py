@@ -42,8 +42,7 @@ _GROUPS = {
         "stored.report": "Write an HTML page of the stored campaigns.",
     },
     "Improve models": {
-        "campaigns.repair": "Train a model on the cases in which it breaks specs.",
-        "campaigns.fuzz_states": "Grow a pool of states of a game to draw inputs from.",
+        "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",

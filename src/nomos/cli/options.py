@@ -66,7 +66,7 @@ _FLAGS = {
     "gpus": "--worker-gpus",
 }
 _SEVERAL = ("models", "settings", "exclude")
-_COUNTS = "seeds min_cases rows limit states rounds"
+_COUNTS = "seeds min_cases rows limit rounds"
 _YES = (
     "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
 )
@@ -74,7 +74,7 @@ _YES = (
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
     **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
-    **dict.fromkeys(("points", "threshold"), accepted.AMOUNT),
+    "points": accepted.AMOUNT,
     **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
     **dict.fromkeys(
         (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG
@@ -82,7 +82,7 @@ _TAKEN: dict[str, Any] = {
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
     **dict.fromkeys(("control", "baseline"), PRESENT_FILE),
     **dict.fromkeys(("path", "out", "output"), FILE),
-    **dict.fromkeys(("store", "export"), FOLDER),
+    "store": FOLDER,
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
@@ -92,7 +92,7 @@ _TAKEN: dict[str, Any] = {
 }
 CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
 WORKERS = (
-    "device dtype accept_flaky jobs isolate call_timeout_s memory_limit_mb engine"
+    "device dtype accept_flaky accept_unreadable jobs isolate call_timeout_s memory_limit_mb engine"
     " ray_address cpus gpus concurrency rate cache max_cost"
 )
 

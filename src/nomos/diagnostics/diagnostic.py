@@ -70,6 +70,7 @@ class Code(Enum):
     INVALID_LIBRARY = auto()
     INVALID_SIZE = auto()
     INVALID_INDEX = auto()
+    INVALID_RATE = auto()
 
     @property
     def slug(self) -> str:

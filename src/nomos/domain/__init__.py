@@ -9,8 +9,10 @@ alone, and the engine checks what can be checked of that: counts, types, owned m
 are trusted code, as specs are; the data that they read are not.
 """
 
+from nomos.domain.dates import Date, DateTime
 from nomos.domain.domain import Domain
 from nomos.domain.functions import batched, concurrent, random, tensors, total
+from nomos.domain.meter import asking
 from nomos.domain.schema import (
     Category,
     Feature,
@@ -24,6 +26,8 @@ from nomos.domain.schema import (
 
 __all__ = [
     "Category",
+    "Date",
+    "DateTime",
     "Domain",
     "Feature",
     "Flag",
@@ -32,6 +36,7 @@ __all__ = [
     "Ordinal",
     "Real",
     "Schema",
+    "asking",
     "batched",
     "concurrent",
     "random",

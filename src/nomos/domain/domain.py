@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched, concurrent
-from nomos.domain.schema import Schema
+from nomos.domain.schema import Ordinal, Schema
 from nomos.errors import DomainError
 from nomos.lang.types import BUILT_IN, Function, Offer, Type
 
@@ -86,7 +86,18 @@ def offer_of(domain: type[Domain]) -> Offer:
         features=None if domain.schema is None else domain.schema.types,
         input_type=_input_type(domain),
         has_labels=hasattr(domain, "labels") or "label" in functions,
+        orders={
+            name: declared.levels
+            for name, declared in declared_classes(domain).items()
+            if isinstance(declared, Ordinal)
+        },
     )
+
+
+def declared_classes(domain: type[Domain]) -> Mapping[str, Any]:
+    """Return what a domain says that its functions answer; nothing, if it does not."""
+    declared = getattr(domain, "classes", {})
+    return declared if isinstance(declared, Mapping) else {}
 
 
 def has_models(domain: type[Domain]) -> bool:

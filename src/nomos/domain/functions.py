@@ -17,7 +17,7 @@ from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import check_classes, copy_owned
-from nomos.errors import ModelError
+from nomos.errors import CallsFailed, ModelError, Unreadable
 from nomos.lang.types import BUILT_IN
 
 Method = Callable[..., Any]
@@ -113,7 +113,7 @@ class BoundBatched:
         self.instance = instance
 
     def __call__(self, *arguments: Any) -> Any:
-        """Answer for one case; inside a lane, together with the other lanes."""
+        """Answer for one case; inside a coroutine, together with the other coroutines."""
         ask = getattr(getcurrent(), "ask", None)
         if ask is not None:
             return ask(self, arguments)
@@ -145,9 +145,32 @@ class BoundBatched:
             given = given.clone()  # what it was handed is the case's own already
         schema = getattr(self.instance, "schema", None)
         is_record = schema is not None and schema.width == 1
+        given, unread = _set_apart(given)
         column = answers(given, len(made[0]), self.function.__name__, is_record)
         check_classes(self.instance, self.function.__name__, column)
+        if unread:
+            raise CallsFailed(unread, len(given), items(column))
         return column
+
+
+def _set_apart(given: Any) -> tuple[Any, dict[int, BaseException]]:
+    """Return answers, and by their places those that cannot be read.
+
+    A readable answer stands in the place of each. Where there is none, the first of the
+    unreadable ones is raised.
+    """
+    kind = getattr(getattr(given, "dtype", None), "kind", "O")
+    said = list(given) if kind == "O" and hasattr(given, "__len__") else []
+    unread = {n: one for n, one in enumerate(said) if isinstance(one, Unreadable)}
+    if not unread:
+        return given, {}
+    readable = [one for n, one in enumerate(said) if n not in unread]
+    if len(said) == 1:
+        raise unread[0]
+    if not readable:
+        raise CallsFailed({**unread}, len(said), said)
+    known = [readable[0] if n in unread else one for n, one in enumerate(said)]
+    return known, {**unread}
 
 
 def _own_argument(values: list[Any]) -> Column:

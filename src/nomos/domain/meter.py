@@ -14,6 +14,8 @@ one that asks its model more often than for the rows it was given pays for the r
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,11 +23,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from nomos.accepted import CacheMode
 from nomos.device import Array, during
-from nomos.errors import Discard, Stop
+from nomos.errors import Discard, Stop, Unreadable
 
 Phase = Literal[
     "set-up",
@@ -35,6 +38,7 @@ Phase = Literal[
     "flakiness check",
     "grouping",
     "shrinking",
+    "proof",
     "display",
     "before a kill",
 ]
@@ -42,14 +46,25 @@ _counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
 _MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
 _RERUN = 10  # and one in so many may go into isolated re-runs, as many into known bugs
+# When phases of a campaign end, as shares of its time; what comes later has the rest.
+_ENDS: dict[Phase, float] = {
+    "known bugs": 0.1,
+    "search": 0.8,
+    "confirmation": 0.9,
+    "flakiness check": 0.95,
+    "grouping": 0.98,
+    "shrinking": 1.0,
+}
+_AFTER: tuple[Phase, ...] = ("flakiness check", "grouping", "shrinking")
+_LEAST_S = 2.0  # for these together, of a campaign whose time is over
 
 
 def describe_error(error: BaseException) -> str:
     """Return the kind of an error and what it says, which a user's class may fail in.
 
-    A discard is no failure of a model: "".
+    A discard is no failure of a model, nor is an answer that cannot be read: "".
     """
-    if isinstance(error, Discard):
+    if isinstance(error, Discard | Unreadable):
         return ""
     try:
         said = str(error)
@@ -88,19 +103,23 @@ class Terms:
 
 
 class Grant(NamedTuple):
-    """What a task may ask: so many calls (None: any number), what for, for which campaign."""
+    """What a task may ask: so many calls (None: any number), what for, for which campaign.
+
+    `ends` says by the clock when each phase is to end; one that is not named has no end.
+    """
 
     calls: int | None = None
     phase: Phase = "search"
     campaign: str = ""
+    ends: Mapping[Phase, float] = MappingProxyType({})
 
 
 class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
     __slots__ = (
-        "asked", "beat", "campaign", "failure", "granted", "phase", "raised", "report",
-        "terms",
+        "asked", "beat", "campaign", "ends", "failure", "granted", "phase", "raised",
+        "report", "terms",
     )  # fmt: skip
 
     def __init__(
@@ -110,7 +129,7 @@ class Lease:
         terms: Terms | None = None,
         beat: Callable[[], None] = lambda: None,
     ) -> None:
-        self.granted, self.phase, self.campaign = grant
+        self.granted, self.phase, self.campaign, self.ends = grant
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # by the first of the model, as they are
         self.failure = ""  # the last exception of a batched function
@@ -123,8 +142,15 @@ class Lease:
         """How many calls it may still make; None: no limit."""
         return None if self.granted is None else self.granted - self.asked.total()
 
+    @property
+    def seconds_left(self) -> float:
+        """How long its phase may go on; infinite, if nothing limits it."""
+        return self.ends.get(self.phase, math.inf) - time.time()
+
     def charge(self, rows: int) -> None:
         """Count rows that a model is about to be asked about, or refuse them."""
+        if self.phase in _AFTER and self.seconds_left <= 0:
+            raise CallsSpent("the time is up")
         with _counting:
             left = self.calls_left
             if left is not None and rows > left:
@@ -193,6 +219,8 @@ def asking(rows: int) -> AbstractContextManager[None]:
 class Meter:
     """All calls of a campaign: what was asked for what, what is granted, and the limit.
 
+    Its time is shared out likewise: `seconds`, on a `clock` that says how many are over.
+
     A share is reserved for what comes after the search: trying again what it found or did
     not find. The search stops where the rest of its own share is less than a case may
     need, which is counted as if each case ran by itself: so it stops at the same case for
@@ -208,6 +236,9 @@ class Meter:
         self.asked: Counter[Phase] = Counter()
         self.raised: Counter[str] = Counter()  # exceptions of the model
         self.held = 0  # granted to tasks that are under way
+        self.seconds: float | None = None
+        self.clock: Callable[[], float] = lambda: 0.0
+        self._least_end = 0.0
         self._rerun = 0  # asked by tasks that may use the reserve
         self.note: Callable[[int], None] | None = None  # keeps a count through a kill
 
@@ -215,6 +246,23 @@ class Meter:
     def why_spent(self) -> str:
         """Why a search ends that has no calls left."""
         return "the money is used up" if self.limit is None else "the calls are used up"
+
+    def find_ends(self) -> Mapping[Phase, float]:
+        """Return when phases end, by the clock of the machine."""
+        if self.seconds is None:
+            return {}
+        now = time.time()
+        ends = {
+            p: now - self.clock() + share * self.seconds for p, share in _ENDS.items()
+        }
+        return ends | {p: max(ends[p], self._least_end) for p in _AFTER}
+
+    def end_search(self) -> float | None:
+        """Note that only the phases after a search follow; return how long they may take."""
+        if self.seconds is None:
+            return None
+        self._least_end = time.time() + _LEAST_S
+        return max(_LEAST_S, self.seconds - self.clock())
 
     @property
     def reserve(self) -> int:

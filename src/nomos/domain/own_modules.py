@@ -21,6 +21,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import TypeGuard, cast
+from weakref import WeakValueDictionary
 
 _INSTALLED = tuple(
     os.path.realpath(sysconfig.get_path(kind)) + os.sep
@@ -82,6 +83,7 @@ class Project:
         self.folders = [str(folder) for folder in folders]
         self._starts = tuple(folder.rstrip(os.sep) + os.sep for folder in self.folders)
         self._loaded: dict[str, tuple[ModuleType, str]] = {}
+        self._seen: WeakValueDictionary[str, ModuleType] = WeakValueDictionary()
 
     def enter(self) -> None:
         """Become the project that imports are made for; begin anew if a file changed."""
@@ -96,6 +98,7 @@ class Project:
                 if sys.modules.get(name) is module:
                     del sys.modules[name]
             self._loaded.clear()
+            self._seen.clear()
         if before is not self:
             self._set_others_aside()
             sys.modules |= {name: module for name, (module, _) in self._loaded.items()}
@@ -123,6 +126,9 @@ class Project:
         for name, module in list(sys.modules.items()):
             if not isinstance(cast(object, module), ModuleType):  # anything is allowed
                 continue
+            if self._seen.get(name) is module:
+                continue
+            self._seen[name] = module
             known = self._loaded.get(name)
             if (known is None or known[0] is not module) and self._is_own(name, module):
                 loader = _loader(module)

@@ -17,6 +17,7 @@ import numpy as np
 from nomos.device import Array, is_tensor, places_on, to_host
 from nomos.domain.schema import Schema
 from nomos.domain.values import copy_owned, plain
+from nomos.lang.types import Type
 
 Column = Array | list[Any]  # or a tensor of torch, which mypy is not told of
 
@@ -42,9 +43,9 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         changed = record.copy()
         if schema is not None and record.ndim == 1:
             feature, columns = schema.place(key)
-            changed[columns] = cast_values(
-                np.asarray(feature.write(value)), record.dtype
-            )
+            written = np.asarray(feature.write(value))
+            is_whole = feature.type is Type.INT
+            changed[columns] = cast_values(written, record.dtype, is_whole=is_whole)
         else:
             old, dtype = record[key], record.dtype
             if dtype.names is not None:
@@ -117,7 +118,8 @@ def set_feature_many(
     if isinstance(records, np.ndarray) and records.ndim == 2 and schema is not None:
         feature, columns = schema.place(key)
         changed = records.copy()
-        changed[:, columns] = cast_values(feature.write_many(values), records.dtype)
+        written, is_whole = feature.write_many(values), feature.type is Type.INT
+        changed[:, columns] = cast_values(written, records.dtype, is_whole=is_whole)
         return changed
     pairs = zip(items(records), items(values), strict=True)
     return to_column(
@@ -125,15 +127,18 @@ def set_feature_many(
     )
 
 
-def cast_values(values: Array, dtype: np.dtype[Any]) -> Array:
+def cast_values(
+    values: Array, dtype: np.dtype[Any], *, is_whole: bool = False
+) -> Array:
     """Return values as rows of a type hold them; OverflowError where one does not fit.
 
-    Real numbers are rounded as the type does; nothing else may become another value.
+    Real numbers are rounded as the type does; nothing else may become another value. Of a
+    feature that `is_whole`, reals that are whole are whole numbers.
     """
     if dtype.kind in "iub":
         _check_fits(values, dtype)
     elif dtype.kind == "f":
-        _check_floats(values, dtype)
+        _check_floats(values, dtype, is_whole=is_whole)
         if values.dtype.kind in "iu":
             # Python's integers go into a row by way of a double; so do numpy's, then.
             values = values.astype(np.float64)
@@ -142,14 +147,18 @@ def cast_values(values: Array, dtype: np.dtype[Any]) -> Array:
     return values.astype(dtype)
 
 
-def _check_floats(values: Array, dtype: np.dtype[Any]) -> None:
+def _check_floats(values: Array, dtype: np.dtype[Any], *, is_whole: bool) -> None:
     """Refuse whole numbers that floats of a type round, and what becomes infinite."""
     kind, (low, high) = values.dtype.kind, whole_limits(dtype)
     if values.dtype == dtype or not values.size or kind == "b":
         return
     if kind in "iu" and low <= int(values.min()) and int(values.max()) <= high:
         return
-    if kind == "f" and np.abs(values[np.isfinite(values)]).max(initial=0) <= high:
+    # As a float: `high` may not fit a type of few bits.
+    if (
+        kind == "f"
+        and float(np.abs(values[np.isfinite(values)]).max(initial=0)) <= high
+    ):
         return
     for value in values.ravel().tolist():
         if not isinstance(value, bool | int | float):
@@ -159,7 +168,8 @@ def _check_floats(values: Array, dtype: np.dtype[Any]) -> None:
                 held = float(dtype.type(value))
         except OverflowError:
             held = math.inf
-        is_other = isinstance(value, int) and held != value
+        whole = isinstance(value, int) or (is_whole and value.is_integer())
+        is_other = whole and held != value
         if is_other or (math.isinf(held) and not math.isinf(value)):
             raise OverflowError(f"{value!r} does not fit rows of {dtype}")
 

@@ -20,6 +20,7 @@ _OF_SPREAD = 1e-4  # of the spread of the answers
 _OF_SIZE = 1e-6  # of a number itself: a few last places of 32 bits
 _WHOLE_UP_TO = 2.0**20  # reals of 32 bits hold whole numbers and parts of them so far
 _OUTLIERS = 0.01  # the share of answers at each end that the spread leaves out
+_SIMPLE = (int, float, str, bool)  # what most answers are; a short cut
 _MOST = 100_000  # numbers that a spread is taken of
 
 # A number for answers that are numbers; for lists of numbers one for each place.
@@ -88,6 +89,8 @@ def is_same_answer(first: Any, second: Any, spread: Spread | None = None) -> boo
     Without a spread, real numbers must be equal, too. NaN is the same as NaN. Objects that
     cannot be compared are the same if they are of one kind.
     """
+    if type(first) is type(second) and type(first) in _SIMPLE and first == second:
+        return True
     if is_tensor(first) or is_tensor(second):
         return is_same_answer(to_host(first), to_host(second), spread)
     if isinstance(first, Mapping) and isinstance(second, Mapping):

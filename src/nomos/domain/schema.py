@@ -80,6 +80,14 @@ class Feature:
         written = np.array([self.write(value) for value in values], dtype=object)
         return written.reshape(-1, self.width)
 
+    def show_value(self, value: Any) -> Any:
+        """Return a value as a reader sees it."""
+        return value
+
+    def read_value(self, columns: Array) -> Any:
+        """Return the value held by one row's columns as a reader sees it."""
+        return self.show_value(self.decode_value(columns))
+
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
         if not np.isfinite(self._known(columns)).all():
@@ -142,8 +150,10 @@ def _outside(
     feature: Feature, columns: Array, low: float, high: float
 ) -> Iterator[str]:
     if columns.size and (columns.min() < low or columns.max() > high):
-        found = f"{columns.min():g} to {columns.max():g}"
-        yield f"`{feature.name}` ranges over {found}, outside {low:g} to {high:g}"
+        ends = (float(columns.min()), float(columns.max()), low, high)
+        shown = [feature.show_value(end) for end in ends]
+        first, last, *limits = (e if isinstance(e, str) else f"{e:g}" for e in shown)
+        yield f"`{feature.name}` ranges over {first} to {last}, outside {' to '.join(limits)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +179,42 @@ class Levelled(Feature):
         if not np.isin(columns, range(len(self.levels))).all():
             yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
 
+    def position(self, value: Any) -> int:
+        """Return the position of a level; of a missing value, that of a gap."""
+        gaps = [level for level in self.levels if level in MISSING]
+        if value is None and gaps:
+            return self.levels.index(gaps[0])
+        if isinstance(value, str) and value in self.levels:
+            return self.levels.index(value)
+        known = ", ".join(map(repr, self.levels))
+        raise ValueError(
+            f"feature `{self.name}` has no level {value!r}; it has {known}"
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, init=False)
 class Ordinal(Levelled):
-    """One of several levels, lowest first; a spec sees and sets its position."""
+    """One of several levels, lowest first; a spec sees and sets its position.
+
+    A spec may write a level by its name. What a function answers has no name of its own:
+    `classes = {"predict": Ordinal("low", "medium", "high")}`.
+    """
+
+    def __init__(self, name: str, levels: str | tuple[str, ...], *more: str) -> None:
+        of_answers = isinstance(levels, str)
+        object.__setattr__(self, "name", "" if of_answers else name)
+        named = (name, levels, *more) if of_answers else tuple(levels)
+        object.__setattr__(self, "levels", named)
+        if len(set(named)) < len(named) or (more and not of_answers):
+            raise ValueError(f"Ordinal takes levels that differ, not {named!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.levels)
+
+    def write(self, value: Any) -> Any:
+        """Return what the columns hold for a value: the position of a name, too."""
+        is_name = isinstance(value, str)
+        return self.position(value) if is_name else Feature.write(self, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +230,6 @@ class Named(Levelled):
     def type(self) -> Type:
         """The type that a spec sees."""
         return Type.STRING
-
-    def position(self, value: Any) -> int:
-        """Return the position of a level; of a missing value, that of a gap."""
-        gaps = [level for level in self.levels if level in MISSING]
-        if value is None and gaps:
-            return self.levels.index(gaps[0])
-        if isinstance(value, str) and value in self.levels:
-            return self.levels.index(value)
-        known = ", ".join(map(repr, self.levels))
-        raise ValueError(
-            f"feature `{self.name}` has no level {value!r}; it has {known}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +322,9 @@ class Schema:
 
     @cached_property
     def readers(self) -> tuple[tuple[str, Callable[[Array], Any], slice], ...]:
-        """The name of each feature, how it is read, and its columns."""
+        """The name of each feature, how a reader sees it, and its columns."""
         places = [self.places[feature.name] for feature in self.features]
-        return tuple((feature.name, feature.decode_value, at) for feature, at in places)
+        return tuple((feature.name, feature.read_value, at) for feature, at in places)
 
     @cached_property
     def types(self) -> tuple[FeatureType, ...]:
@@ -303,8 +333,9 @@ class Schema:
             FeatureType(
                 f.name,
                 f.type,
-                f.levels if isinstance(f, Named) else None,
+                f.levels if isinstance(f, Levelled) else None,
                 f.takes_missing,
+                isinstance(f, Ordinal),
             )
             for f in self.features
         )

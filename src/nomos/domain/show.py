@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.records import field_names, get_feature
+from nomos.domain.records import field_names
 from nomos.domain.schema import Schema
 from nomos.errors import DomainError
 
@@ -131,15 +131,24 @@ def looks(
 
 def _array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
-        features = schema.features
-        read = {f.name: get_feature(record, f.name, schema) for f in features}
+        read = {name: read(record[at]) for name, read, at in schema.readers}
         # NaN would differ from itself where two records are compared.
         return Fields({n: "missing" if v != v else v for n, v in read.items()})
     if record.ndim == 3 and record.shape[0] in (1, 3):  # channels first, as in torch
         record = np.moveaxis(record, 0, 2)
     if record.ndim == 3 and record.shape[2] == 1:
         record = record[:, :, 0]
-    is_picture = record.ndim == 2 or record.shape[2:] == (3,)
+    is_picture = record.shape[2:] == (3,) or (
+        record.ndim == 2 and not _is_window(record)
+    )
     if is_picture and min(record.shape[:2]) >= _SMALLEST_PICTURE:
         return Image(record)
     return None
+
+
+def _is_window(values: Array) -> bool:
+    """Tell whether an array of two dimensions holds measurements, and is no picture."""
+    if values.shape[0] == values.shape[1]:
+        return False
+    most = 255 if values.dtype.kind in "iu" else 1
+    return bool(values.size and (values.min() < 0 or values.max() > most))

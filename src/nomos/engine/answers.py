@@ -40,7 +40,7 @@ class Answers:
     """The remembered answers of a campaign, and how many rows batched functions got.
 
     No two calls of one case share an answer: columns remember by the place of a call in
-    the spec, lanes by how often the case has asked of the same item before. A share of
+    the spec, coroutines by how often the case has asked of the same item before. A share of
     what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """
@@ -123,6 +123,7 @@ def call_batch(
         except ModelError:
             raise
         except CallsFailed as error:  # which of them failed is known
+            current_lease().failure = _describe_first(error)
             if error.answers is not None:
                 answers = _write_answered(answers, failed, first, error)
             elif not function.function.draws:
@@ -149,6 +150,11 @@ def call_batch(
         # Where too many failed, some rows were not asked by themselves: nothing is known.
         current_lease().failure = describe_error(what) if left > 0 else ""
     return [0] * count if answers is None else answers, failed
+
+
+def _describe_first(error: CallsFailed) -> str:
+    """Say what the first call raised that failed; "" where all can only not be read."""
+    return next(filter(None, map(describe_error, error.errors.values())), "")
 
 
 def _write_answered(

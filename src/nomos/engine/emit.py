@@ -17,7 +17,7 @@ from nomos.lang.checking.names import names_bound_by
 from nomos.lang.types import BUILT_IN, NUMBERS, Type
 
 _Node = TypeVar("_Node", bound=ast.stmt | ast.expr)
-_NUMERIC = NUMBERS | {Type.BOOL}
+_NUMERIC = NUMBERS | {Type.BOOL, Type.DATE}
 _LONGEST_SUM = 50  # operators that are written as such; a longer chain is a call
 _FOLDS = {
     "forall": "all_of",
@@ -48,7 +48,9 @@ class Emitter:
         lets = (*spec.variables, *spec.later_variables)
         own = {*spec.inputs, *spec.outputs, *spec.lists, *(let.name for let in lets)}
         conditions = (*spec.requires, *spec.ensures)
-        for expr in (*(let.value for let in lets), *(c.test for c in conditions)):
+        rated = [e for r in spec.rates for e in (r.event, r.given) if e is not None]
+        values = [let.value for let in lets]
+        for expr in (*values, *(c.test for c in conditions), *rated):
             own |= core.local_names(expr)
         self._shadowed = own | names_bound_by(spec.code.statements)
         self._taken = {*self._shadowed, *names_mentioned(spec), *spec.imports}
@@ -82,6 +84,7 @@ class Emitter:
         body.append(self._end_of_block())
         body += [self.let(let) for let in spec.later_variables]
         body += [self._unless(e, "violate", n) for n, e in enumerate(spec.ensures)]
+        body += [self._tell_rate(number, r) for number, r in enumerate(spec.rates)]
         return [ast.fix_missing_locations(statement) for statement in body]
 
     def _end_of_block(self) -> ast.stmt:
@@ -147,6 +150,14 @@ class Emitter:
             loop = ast.For(each.target, each.iter, body, after)
             body = [loop] if is_outermost else [loop, ast.Break()]
         return self._at(body[0], condition.test.span)
+
+    def _tell_rate(self, number: int, rate: core.Rate) -> ast.stmt:
+        """Return the statement that tells whether a rate is of a case, and if it counts."""
+        told = self._truth(rate.event)
+        if rate.given is not None:
+            told = ast.IfExp(self._truth(rate.given), told, ast.Constant(None))
+        tell = self._ours("tell_rate", ast.Constant(number), told)
+        return self._at(ast.Expr(tell), rate.event.span)
 
     def _loop(self, expr: core.Quantifier) -> ast.comprehension:
         """Return the loop over the indices of a quantifier."""
@@ -274,6 +285,10 @@ class Emitter:
 
     def _compare(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
+        if expr.levels:
+            names: list[ast.expr] = [ast.Constant(level) for level in expr.levels]
+            told = ast.Constant(expr.operator), ast.Tuple(names, ast.Load())
+            return self._ours("compare_names", *told, left, right)
         if expr.operator == "!=":
             return self._ours("differ", left, right)
         if expr.operator == "==" and not compares_plainly(expr):

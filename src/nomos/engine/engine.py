@@ -14,12 +14,13 @@ import numpy as np
 from nomos.accepted import Mode
 from nomos.device import Array, free_bytes, is_out_of_memory
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.reading.dates import days_as_dates
 from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
+from nomos.engine.coroutines.block import CoroutineBlock
 from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
@@ -63,10 +64,11 @@ class Engine:
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
-        self._lanes = None if in_columns else Lanes(program)
+        self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
-        self._size = PartSize(program.record_bytes, free_bytes(program.device))
-        self._size.learn_calls(program.spec.k or 1)
+        record_bytes = program.record_bytes * max(1, len(program.spec.inputs))
+        self._size = PartSize(record_bytes, free_bytes(program.device))
+        self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
@@ -135,6 +137,10 @@ class Engine:
             return None
         return round(counted / tried * ways)
 
+    def count_affordable(self, most: int) -> int:
+        """Return of how many cases the calls and the time suffice, at most so many."""
+        return self._size.affordable(most, None)
+
     def replay(self, choices: tuple[int, ...], records: Records = ()) -> Outcome:
         """Run the case of these choices alone, with its own records where it has some."""
         if not records:
@@ -199,7 +205,9 @@ class Engine:
             chunk.settle()
             first = columns.scope[program.spec.inputs[0]].places
             places = nowhere if first is None else first
-            return chunk.rows, places, {name: columns.column(name) for name in names}
+            values = {name: columns.column(name) for name in names}
+            dates = {n: days_as_dates(values[n]) for n in program.spec.dates & {*names}}
+            return chunk.rows, places, values | dates
 
     def run(
         self,
@@ -286,12 +294,14 @@ class Engine:
     ) -> Judged:
         """Judge as many cases as calls are left for, but for running `violations` again."""
         while most := self._size.affordable(most, violations):
+            began = time.perf_counter()
             try:
                 part = self._run_next(cases, first, most, judge)
             except CallsSpent:  # they asked for more than cases did before
                 most //= 4
                 continue
-            self._size.learn_calls(int(part.calls.max(initial=0)))
+            took = time.perf_counter() - began
+            self._size.learn_cost(int(part.calls.max(initial=0)), len(part), took)
             return part
         return replace(no_verdicts(0), is_spent=True)
 
@@ -355,10 +365,10 @@ class Engine:
 
     def _block(self, columns: Columns, answers: Answers) -> None:
         """Run the block for the cases still here."""
-        if self._lanes is None:
+        if self._make_coroutines is None:
             columns.block()
         else:
-            self._lanes.run(columns, answers)
+            self._make_coroutines.run(columns, answers)
 
     def _resolve(
         self,
@@ -382,7 +392,7 @@ class Engine:
                 crashed.append(row)
                 if len(crashed) >= limits.crashes:
                     end = min(end, sorted(crashed)[limits.crashes - 1] + 1)
-            else:
+            elif resolved[row].verdict is not Verdict.UNREADABLE:
                 current_lease().note_exception(chunk.failures.get(row, ""))
         return end
 

@@ -27,8 +27,9 @@ from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
-from nomos.errors import OF_THE_CASE, Discard, ModelError
+from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
 from nomos.lang import core
+from nomos.lang.dates import date_text
 
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its margin.
@@ -42,6 +43,7 @@ class Verdict(IntEnum):
     VIOLATED = 1
     DISCARDED = 2
     CRASHED = 3
+    UNREADABLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Outcome:
 
     `why` is the failed `ensures`, the reason of a discard, or the error; `values` are
     the inputs, vars and outputs of a violated case; `accepted` says that the case got
-    past `requires`; `traceback` is that of a crash.
+    past `requires`; `traceback` is that of a crash, or the answer that cannot be read.
     """
 
     verdict: Verdict
@@ -64,6 +66,7 @@ class Outcome:
     margin: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
     reached: int = 0  # a bit for each `ensures` that is about the case
+    told: int = 0  # two bits for each rate: is it of the case, and does that count
 
 
 class Case(Running):
@@ -77,6 +80,7 @@ class Case(Running):
         super().__init__(program, draws)
         self.failures: list[str] = []  # the `ensures` that do not hold, in order
         self.reached = (1 << len(program.spec.ensures)) - 1  # all
+        self.told = 0
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
@@ -106,9 +110,15 @@ class Case(Running):
             self.reached &= ~(1 << number)
         return premise
 
+    def tell_rate(self, number: int, counts: bool | None) -> None:
+        """Note that a rate is of this case, and whether it counts; None: it is not."""
+        if counts is not None:
+            self.told |= (1 + 2 * counts) << 2 * number
+
     equal = staticmethod(operators.equal)
     differ = staticmethod(operators.differ)
     contains = staticmethod(operators.contains)
+    compare_names = staticmethod(operators.compare_names)
     truth = bool
     range = range
     indices = staticmethod(operators.list_indices)
@@ -130,12 +140,14 @@ class Case(Running):
         """Return the verdict, given how the case ended and what tells a missed margin."""
         listen(None)
         choices = tuple(self.draws.choices)
-        # A discard after an `ensures` has failed comes too late; a crash does not.
-        if self.failures and (error is None or isinstance(error, Discard)):
+        # After an `ensures` has failed, a crash alone does not come too late.
+        if self.failures and (error is None or isinstance(error, Discard | Unreadable)):
             return self._make_violation(choices, margin)
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
+        elif isinstance(error, Unreadable):
+            verdict, why, shown = Verdict.UNREADABLE, error.why, error.answer
         elif error is not None:
             why = describe_error(error)
             shown = format_traceback(error, self.program.spec.source.name)
@@ -150,24 +162,29 @@ class Case(Running):
             self.calls,
             outputs=self.made,
             reached=self.reached,
+            told=self.told,
         )
 
     def _make_violation(
         self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
     ) -> Outcome:
-        ensures = self.program.spec.ensures
+        ensures, dates = self.program.spec.ensures, self.program.spec.dates
         return Outcome(
             Verdict.VIOLATED,
             choices,
             accepted=True,
             why=self.failures[0],
-            values=dict(self.values),
+            values={
+                name: date_text(value) if name in dates else value
+                for name, value in self.values.items()
+            },
             calls=self.calls,
             failed=sum(
                 1 << n for n, e in enumerate(ensures) if e.text in self.failures
             ),
             margin=margin(self.failures[0], self.values),
             reached=self.reached,
+            told=self.told,
         )
 
 
@@ -199,6 +216,13 @@ def format_traceback(error: BaseException, spec: str) -> str:
     return "".join(lines)
 
 
+def levels_compared(test: core.Expr) -> tuple[str, ...]:
+    """Return the order of the names that an `ensures` compares, if it does."""
+    while isinstance(test, core.Logic) and test.operator == "==>":
+        test = test.right
+    return test.levels if isinstance(test, core.Compare) else ()
+
+
 def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
     """Return the side of a comparison that must be the smaller one, and the other.
 
@@ -227,9 +251,14 @@ class Interpreter:
         emitter = Emitter(program.spec, names, notes=True)
         body = emitter.body()
         self._sides = {
-            ensures.text: tuple(
-                compile(ast.Expression(emitter.expression(side)), "<margin>", "eval")
-                for side in sides(ensures.test) or ()
+            ensures.text: (
+                levels_compared(ensures.test),
+                tuple(
+                    compile(
+                        ast.Expression(emitter.expression(side)), "<margin>", "eval"
+                    )
+                    for side in sides(ensures.test) or ()
+                ),
             )
             for ensures in program.spec.ensures
         }
@@ -242,7 +271,10 @@ class Interpreter:
 
     def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
-        values = [eval(side, self._names, named) for side in self._sides[failed]]
+        levels, compiled = self._sides[failed]
+        values = [eval(side, self._names, named) for side in compiled]
+        if levels and all(isinstance(value, str) for value in values):
+            values = [operators.rank_names(levels, value) for value in values]
         if not values or any(type(value) not in (int, float) for value in values):
             return math.nan
         margin = float(values[0]) - float(values[1])

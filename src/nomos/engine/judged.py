@@ -101,13 +101,17 @@ def no_violations() -> Violations:
 
 
 @dataclass(frozen=True, slots=True)
-class CrashedCase:
-    """A case of a chunk that ended in an error."""
+class ChunkCrash:
+    """A case of a chunk that ended in an error, or in an answer that cannot be read."""
 
     row: int
     choices: tuple[int, ...]
     error: str
     traceback: str
+    is_unreadable: bool = False
+
+
+_OF_CASES = ("verdicts", "accepted", "calls", "why", "told")
 
 
 @dataclass(slots=True)
@@ -116,7 +120,8 @@ class Judged:
 
     `accepted` tells which cases got past `requires` and so spent budget; `calls` how
     many calls of the model each makes when run by itself. `why` numbers the reason of
-    each discarded case among `reasons`, -1 for the others. `signals` tell a search of
+    each discarded case among `reasons`, -1 for the others. `told` has two bits for each
+    rate: whether it is of a case, and whether the case counts. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
     each `ensures` that was more than an implication whose premise no case has. `inputs`
     is the checksum of the inputs that the cases were drawn from, where it is known.
@@ -127,9 +132,10 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
+    told: Array
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
-    crashes: tuple[CrashedCase, ...] = ()
+    crashes: tuple[ChunkCrash, ...] = ()
     asked_again: int = 0
     nondeterministic: int = 0
     seconds: float = 0.0
@@ -150,11 +156,10 @@ class Judged:
 
     def first(self, count: int) -> Judged:
         """Return the verdicts on the first of the cases."""
-        names = ("verdicts", "accepted", "calls", "why")
         found = self.violations
         return replace(
             self,
-            **{name: getattr(self, name)[:count] for name in names},
+            **{name: getattr(self, name)[:count] for name in _OF_CASES},
             violations=found.take(np.flatnonzero(found.rows < count)),
             crashes=tuple(crash for crash in self.crashes if crash.row < count),
         )
@@ -179,9 +184,9 @@ class Limits:
 
 
 def is_test(outcome: Outcome) -> bool:
-    """Tell whether a case spends budget: it got past `requires`, or crashed on the way."""
-    crashed = outcome.verdict is Verdict.CRASHED
-    return crashed or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
+    """Tell whether a case spends budget: it got past `requires`, or crashed or was unreadable on the way."""
+    ended = outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE)
+    return ended or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
 
 
 def no_verdicts(count: int) -> Judged:
@@ -191,6 +196,7 @@ def no_verdicts(count: int) -> Judged:
         np.zeros(count, dtype=bool),
         np.zeros(count, dtype=np.int32),
         np.full(count, -1, dtype=np.int32),
+        np.zeros(count, dtype=np.int32),
         reached=0,
     )
 
@@ -205,6 +211,8 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
     rows = chunk.rows[:count]
     judged.verdicts[rows] = Verdict.PASSED
     judged.accepted[rows] = True
+    if len(columns.told):
+        judged.told[rows] = columns.told[:count]
     violated = np.flatnonzero(columns.failed[:count])
     judged.verdicts[rows[violated]] = Verdict.VIOLATED
     if len(violated) and not columns.verdicts_only:
@@ -250,11 +258,13 @@ def add_resolved(
         judged.why[row] = -1
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
             judged.reached |= outcome.reached
+            judged.told[row] = outcome.told
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
-        elif outcome.verdict is Verdict.CRASHED:
-            crash = CrashedCase(row, outcome.choices, outcome.why, outcome.traceback)
-            crashes.append(crash)
+        elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
+            ended = (row, outcome.choices, outcome.why, outcome.traceback)
+            unreadable = outcome.verdict is Verdict.UNREADABLE
+            crashes.append(ChunkCrash(*ended, unreadable))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)
@@ -300,7 +310,7 @@ def merge_judged(parts: list[Judged]) -> Judged:
     first = 0
     for part in parts:
         here = slice(first, first + len(part))
-        for name in ("verdicts", "accepted", "calls", "why"):
+        for name in _OF_CASES:
             getattr(whole, name)[here] = getattr(part, name)
         whole.why[here][part.why >= 0] += len(whole.reasons)
         whole.reasons += part.reasons

@@ -29,8 +29,14 @@ def check_answers(
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None
                 if isinstance(call, core.Call):
-                    classes = declared(call.function) or _of_model(domain, call)
-                    _check(call.function, node.operator, other, classes)
+                    known = _of_model(domain, call)
+                    classes = declared(call.function) or known
+                    _check(call.function, node, other, classes)
+                    if node.levels and (more := set(known) - set(node.levels)):
+                        raise NomosError(
+                            f"`{call.function}` answers {min(more)!r}, too, which has"
+                            f" no place in its order {', '.join(node.levels)}"
+                        )
 
 
 def _of_model(domain: Domain, call: core.Call) -> tuple[Any, ...]:
@@ -40,18 +46,19 @@ def _of_model(domain: Domain, call: core.Call) -> tuple[Any, ...]:
 
 
 def _check(
-    function: str, operator: str, other: core.Expr, classes: Sequence[Any]
+    function: str, test: core.Compare, other: core.Expr, classes: Sequence[Any]
 ) -> None:
     value = other.value if isinstance(other, core.Constant) else None
     is_name = any(isinstance(one, str) for one in (value, *classes))
     if not classes or not is_name:
         return
     said = ", ".join(map(repr, classes[:_SHOWN])) + ", …" * (len(classes) > _SHOWN)
-    if operator not in ("==", "!="):
+    if test.operator not in ("==", "!=") and not test.levels:
         raise NomosError(
-            f"`{function}` answers with names, which `{operator}` compares by the "
+            f"`{function}` answers with names, which `{test.operator}` compares by the "
             f'alphabet: say which is meant, as in `d1 == "{classes[0]}" ==> d2 == '
-            f'"{classes[0]}"`; what its model answers: {said}'
+            f'"{classes[0]}"`, or give them an order in the domain: `classes = '
+            f'{{"{function}": Ordinal(LOWEST, ..., HIGHEST)}}`; what its model answers: {said}'
         )
     if isinstance(other, core.Constant) and value not in classes:
         raise NomosError(

@@ -1,6 +1,8 @@
-"""How many cases are run at once: as many as memory and calls allow, and as pay off."""
+"""How many cases are run at once: as memory, calls and time allow, and as pays off."""
 
 from __future__ import annotations
+
+import math
 
 from nomos.device import free_cache
 from nomos.domain.meter import current_lease
@@ -32,19 +34,28 @@ class PartSize:
         self._rates: list[float] = []  # of this size
         self._rows = 0  # of the last part
         self._calls = 1  # of the model, that a case needs at most, as far as is known
+        self._speed = 0.0  # cases a second, of the last part
 
-    def learn_calls(self, calls: int) -> None:
-        """Learn how many calls a case makes."""
+    def learn_cost(self, calls: int, cases: int, seconds: float) -> None:
+        """Learn how many calls a case makes, and how fast cases are."""
         self._calls = max(self._calls, calls)
+        self._speed = cases / max(seconds, 1e-9)
 
     def affordable(self, most: int, violations: int | None) -> int:
-        """Return for how many cases the calls suffice, at most so many.
+        """Return for how many cases the calls and the time suffice, at most so many.
 
         So many `violations` are still to be run again, and these cases may be violated
         too; None: none of them is run again.
         """
         lease = current_lease()
-        left = lease.calls_left
+        left, seconds = lease.calls_left, lease.seconds_left
+        if seconds <= 0:
+            return 0
+        if seconds < math.inf:
+            fit = seconds * self._speed
+            # What is violated is run twice; something is run, or nothing is learnt.
+            fit = fit if violations is None else (fit - violations) / 2
+            most = max(int(min(most, fit)), 0 if violations else 1)
         if lease.terms.max_cost is not None:
             from nomos.models.serving.ledger import count_affordable
 

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
-from nomos.domain.domain import Domain, has_models, may_ask, members
+from nomos.domain.domain import (
+    Domain,
+    declared_classes,
+    has_models,
+    may_ask,
+    members,
+)
 from nomos.domain.fields import Draws, generator
 from nomos.domain.functions import BoundBatched, Counted, count_calls
 from nomos.domain.meter import asking
@@ -174,10 +180,8 @@ class Program:
 
     def classes_of(self, name: str) -> tuple[Any, ...] | None:
         """Return all answers that a function may give; None where nobody says so."""
-        declared = getattr(type(self.domain), "classes", {})
-        if not isinstance(declared, Mapping) or name not in declared:
-            return None
-        return tuple(map(plain, declared[name]))
+        declared = declared_classes(type(self.domain))
+        return tuple(map(plain, declared[name])) if name in declared else None
 
     def asks(self, name: str) -> bool:
         """Tell whether a function seems to call a batched one, however deep inside."""

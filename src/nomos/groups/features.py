@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.dates import Dated
 from nomos.domain.domain import Domain
 from nomos.domain.functions import BoundBatched
 from nomos.domain.meter import asking
+from nomos.domain.reading.dates import dates_as_days, days_as_dates
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.engine.program import Program
 from nomos.errors import OF_THE_CASE
 from nomos.lang import core
+from nomos.lang.dates import date_text, to_days
 from nomos.models.adapter import Adapter
 from nomos.results.analysis import RuleCondition
 
@@ -33,23 +36,27 @@ _RELATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFeature:
+class Attribute:
     """A feature of cases: numbers, or positions among its levels."""
 
     name: str
     values: Array
     levels: tuple[str, ...] | None = None  # None: numbers
+    is_date: bool = False  # then the numbers are days
 
-    def take(self, index: Any) -> CaseFeature:
+    def show_number(self, value: float) -> str:
+        """Return a number as a reader sees it."""
+        return date_text(value) if self.is_date else f"{value:.6g}"
+
+    def take(self, index: Any) -> Attribute:
         """Return the feature of some of the cases."""
-        return CaseFeature(self.name, self.values[index], self.levels)
+        return replace(self, values=self.values[index])
 
     def meets(self, condition: RuleCondition) -> Array:
         """Return which cases meet a condition."""
         value = condition.value
         if isinstance(value, str):
-            assert self.levels is not None
-            value = self.levels.index(value)
+            value = to_days(value) if self.is_date else (self.levels or ()).index(value)
         return np.asarray(_RELATIONS[condition.relation](self.values, value))
 
 
@@ -85,10 +92,10 @@ def _parts_of_var(
         if not part or part not in old:
             yield _part_name(name, part), values
         elif values.dtype != object and old[part].dtype != object:
-            yield (
-                f"{_part_name(name, part)} - {_part_name(base, part)}",
-                values - old[part],
-            )
+            apart = values - old[part]
+            if apart.dtype.kind == "m":
+                apart = apart / np.timedelta64(1, "D")
+            yield f"{_part_name(name, part)} - {_part_name(base, part)}", apart
         else:
             yield _part_name(name, part), np.where(values == old[part], _SAME, values)
 
@@ -102,6 +109,8 @@ def _feature_parts(
             return
         for feature in schema.features:
             read = feature.decode_values(column[:, schema.place(feature.name)[1]])
+            if isinstance(feature, Dated):
+                read = days_as_dates(read)
             flag = isinstance(feature, Flag)
             yield from _numbers_or_names(
                 feature.name, list(map(str, read)) if flag else read
@@ -123,6 +132,8 @@ def _numbers_or_names(name: str, values: Column) -> Iterator[tuple[str, Array]]:
     if isinstance(values, np.ndarray) and values.dtype != object:
         if values.ndim == 1 and values.dtype.kind in "iufb":
             yield name, values.astype(np.float64)
+        elif values.dtype.kind == "M":
+            yield name, values
         return
     kinds = set(map(type, values))
     if kinds <= {bool, int, float}:
@@ -131,19 +142,21 @@ def _numbers_or_names(name: str, values: Column) -> Iterator[tuple[str, Array]]:
         yield name, np.array(values, dtype=object)
 
 
-def features_of(raw: Raw) -> list[CaseFeature]:
+def features_of(raw: Raw) -> list[Attribute]:
     """Return features ready to be compared, without those that are always the same."""
     found = []
     for name, values in raw.items():
-        if values.dtype != object:
-            feature = CaseFeature(name, values)
+        if values.dtype.kind == "M":
+            feature = Attribute(name, dates_as_days(values), is_date=True)
+        elif values.dtype != object:
+            feature = Attribute(name, values)
         else:
             levels, codes = np.unique(values.astype(str), return_inverse=True)
             codes = codes.astype(np.float64)
-            feature = CaseFeature(name, codes, tuple(levels.tolist()))
+            feature = Attribute(name, codes, tuple(levels.tolist()))
             if len(levels) > _MOST_LEVELS:
                 words = [float(len(text.split())) for text in values]
-                feature = CaseFeature(f"words of {name}", np.array(words))
+                feature = Attribute(f"words of {name}", np.array(words))
         if len(feature.values) and (feature.values != feature.values[0]).any():
             found.append(feature)
     return found[:_MOST_FEATURES]
@@ -195,6 +208,8 @@ def ask_answers(
     column = None if call is None else values.get(call[2])
     nothing: tuple[Raw, Array, int] = {}, np.empty(0, dtype=bool), 0
     if call is None or not isinstance(column, np.ndarray) or column.ndim != 2:
+        return nothing
+    if not most:
         return nothing
     _, first, where = np.unique(column, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")  # as the cases come

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
-from nomos.groups.features import CaseFeature, Raw, features_of, join_features
+from nomos.groups.features import Attribute, Raw, features_of, join_features
 from nomos.groups.rules import find_rule
 from nomos.results.analysis import BugGroup, RegionBar, Rule
 from nomos.results.result import Bug
@@ -169,7 +169,7 @@ class _Grouping:
             most = Counter(x.tolist()).most_common(_MOST_BARS)
             parts = [(feature.levels[int(v)], x == v) for v, _ in sorted(most)]
         else:
-            parts = _range_parts(x)
+            parts = _range_parts(x, feature.show_number)
         return tuple(
             RegionBar(
                 label,
@@ -181,13 +181,13 @@ class _Grouping:
         )
 
 
-def _range_parts(x: Array) -> list[tuple[str, Array]]:
+def _range_parts(x: Array, show: Callable[[float], str]) -> list[tuple[str, Array]]:
     """Return parts of the range of numbers with about as many cases each."""
     is_missing = np.isnan(x)
     missing = [("missing", is_missing)] if is_missing.any() else []
     values = np.unique(x[~is_missing])
     if len(values) <= _MOST_BARS:
-        known = [(f"{value:.6g}", x == value) for value in values.tolist()]
+        known = [(show(value), x == value) for value in values.tolist()]
         return known + missing
     shares = np.linspace(0, 1, _MOST_BARS + 1)[1:]
     ends = np.unique(np.quantile(x[~is_missing], shares, method="nearest"))
@@ -195,13 +195,13 @@ def _range_parts(x: Array) -> list[tuple[str, Array]]:
     for end in ends.tolist():
         part = (x > low) & (x <= end)
         first = float(x[part].min())
-        label = f"{end:.6g}" if first == end else f"{first:.6g} to {end:.6g}"
+        label = show(end) if first == end else f"{show(first)} to {show(end)}"
         parts.append((label, part))
         low = end
     return parts + missing
 
 
-def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
+def meets_rule(rule: Rule, features: Sequence[Attribute]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     each = [by_name[c.feature].meets(c) for c in rule.conditions]
@@ -209,7 +209,7 @@ def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
 
 
 def _distances_from_usual(
-    features: Sequence[CaseFeature], ours: Sequence[CaseFeature], count: int
+    features: Sequence[Attribute], ours: Sequence[Attribute], count: int
 ) -> Array:
     """Return how far bugs are from what is usual among the sampled cases."""
     far = np.zeros(count)

@@ -6,6 +6,7 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -113,11 +114,15 @@ class Arithmetic(Node):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Node):
-    """A comparison; records are compared by value, and NaN compares with nothing."""
+    """A comparison; records are compared by value, and NaN compares with nothing.
+
+    Names are compared by the order of `levels`, where that is known.
+    """
 
     operator: Literal["==", "!=", "<", "<=", ">", ">="]
     left: Expr
     right: Expr
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +247,18 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """Of the cases that have `given`, how many have `event`; None: of all cases.
+
+    In the `ensures` of a campaign it stands as a variable of the name `rate#0` and so on.
+    """
+
+    event: Expr
+    given: Expr | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Param:
     """A constant of the run: its name, its type, its value, and what it may be."""
 
@@ -264,6 +281,8 @@ class Code:
     statements: tuple[ast.stmt, ...]
     straight: tuple[Let, ...] | None
     called: frozenset[str]  # names of the functions that it calls
+    # Of each list that it makes from another: that list, and what is said of `xs[*]`.
+    lists: Mapping[str, tuple[str, Expr]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,6 +307,14 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    rates: tuple[Rate, ...] = ()
+    campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
+
+    @property
+    def dates(self) -> frozenset[str]:
+        """The vars that are dates."""
+        lets = (*self.variables, *self.later_variables)
+        return frozenset(let.name for let in lets if let.value.type is Type.DATE)
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:
@@ -300,7 +327,7 @@ class Spec:
         return found
 
 
-def item_name(name: str, index: int) -> str:
+def item_name(name: str, index: int | str) -> str:
     """Return what an item of a list is called."""
     return f"{name}[{index}]"
 

@@ -16,6 +16,7 @@ class Type(Enum):
     REAL = "a real number"
     BOOL = "a truth value"
     STRING = "a string"
+    DATE = "a date"
     RECORD = "a record"
     LIST = "a list of inputs"
     UNKNOWN = "a value of unknown type"
@@ -52,8 +53,9 @@ class FeatureType:
 
     name: str
     type: Type
-    levels: tuple[str, ...] | None = None  # of a string: all that it can be
+    levels: tuple[str, ...] | None = None  # all that it can be, by their names
     takes_missing: bool = False
+    is_ordered: bool = False  # the lowest level first; a feature is then its position
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Offer:
     features: tuple[FeatureType, ...] | None = None  # None: the domain has no schema
     input_type: Type = Type.RECORD
     has_labels: bool = True
+    # The names that functions answer with, the lowest first.
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 BUILT_IN = {
@@ -83,10 +87,14 @@ BUILT_IN = {
         Function("isclose", 2, 4, Type.BOOL),
         Function("missing", 1, 1, Type.BOOL),
         Function("norm", 1, 2, Type.REAL),
+        Function("date", 1, 1, Type.DATE),
+        Function("days", 1, 1),
         *(Function(name, 1, 1) for name in ("sqrt", "exp", "log", "sum", "mean")),
     )
 }
 # Built in, but everybody's words: a spec or a domain may use them for something else.
-SHARED_WORDS = frozenset({"norm", "sqrt", "exp", "log", "sum", "mean", "missing"})
+SHARED_WORDS = frozenset(
+    {"norm", "sqrt", "exp", "log", "sum", "mean", "missing", "date", "days"}
+)
 # What a domain may bring its own version of without a word.
 OVERRIDABLE = SHARED_WORDS | {"getFeat", "setFeat", "label", "randInt", "strConcat"}

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nomos.domain.dates import Dated
 from nomos.domain.domain import Domain, members
 from nomos.domain.find import Imported, find_file, load_imports
 from nomos.domain.own_modules import is_installed
@@ -178,6 +179,9 @@ def _names_in_file(domain: type[Domain]) -> tuple[str, dict[str, int]]:
 def range_of(feature: Feature) -> str:
     """Say which values a feature has."""
     match feature:
+        case Dated():
+            low, high = map(feature.show_value, (feature.low, feature.high))
+            return f"a date from {low} to {high}"
         case Integer(low=low, high=high):
             return f"a whole number from {low} to {high}"
         case Real(low=low, high=high):

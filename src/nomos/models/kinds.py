@@ -31,6 +31,7 @@ GROUP = "nomos.model_kinds"
 # In the order in which a file is tried: what has a mark of its own before what has an
 # ending alone. Kinds of other packages are tried before all of these.
 _BUILT_IN = (
+    "guarded:KIND",
     "catboost:KIND",
     "lightgbm:KIND",
     "xgboost:KIND",
@@ -46,6 +47,8 @@ _BUILT_IN = (
     "onnx:KIND",
     "serving.endpoints:KIND",
 )
+# Libraries that are not imported by the name of their row.
+_IMPORTED_AS = {"transformers", "stable_baselines3", "onnxruntime"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,8 +74,6 @@ class ModelKind:
         constraints: By type, the parameter that takes a direction for each column.
         directions: What that parameter takes of a list of directions.
         to_train: Of a loaded model, the object to train and what writes its file.
-        trainer: `module:function` that makes the trainer of a file, where it is special;
-            named, not imported, since training stands above models.
     """
 
     name: str
@@ -93,7 +94,6 @@ class ModelKind:
     constraints: Mapping[str, str] = field(default_factory=dict)
     directions: Callable[[list[int]], Any] = list
     to_train: Callable[[Any], tuple[Any, Callable[[Any], bytes]]] | None = None
-    trainer: str = ""
 
 
 @cache
@@ -107,6 +107,13 @@ def all_kinds() -> tuple[ModelKind, ...]:
         module = module if "." in module else f"formats.{module}"
         found.append(getattr(import_module(f"nomos.models.{module}"), name))
     return tuple(found)
+
+
+def library_names() -> set[str]:
+    """Return what the libraries of models are imported as; no kind is loaded for that."""
+    rows = {row.partition(":")[0] for row in _BUILT_IN} | _IMPORTED_AS
+    kinds = all_kinds() if all_kinds.cache_info().currsize else ()
+    return rows | {name for kind in kinds for name in (kind.extra, kind.package)}
 
 
 def _load_registered(point: EntryPoint) -> ModelKind:

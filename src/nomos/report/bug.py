@@ -138,7 +138,7 @@ def _table_text(table: CardTable, *, everything: bool, width: int) -> Text:
             text.append(line.rstrip() + "\n", style=_CHANGED if changed else "")
     hidden = len(table.same) - len(same) + table.left
     if hidden:
-        are = "feature is" if hidden == 1 else "features are"
+        are = f"{table.noun} is" if hidden == 1 else f"{table.noun}s are"
         text.append(f"    ({hidden} other {are} the same)\n", style="dim")
     return text
 

@@ -22,6 +22,7 @@ from nomos.domain.show import (
     show_record,
 )
 from nomos.errors import NomosError
+from nomos.report.sequences import compare_sequences, list_array
 from nomos.report.texts import (
     Piece,
     Written,
@@ -60,6 +61,13 @@ class CardTable:
     rows: tuple[CardRow, ...]
     same: tuple[tuple[str, str], ...]  # fields that are the same, and their values
     left: int = 0  # fields that are not shown
+    of_outputs: bool = False
+
+    @property
+    def noun(self) -> str:
+        """What its fields are called: items have a place in brackets for a name."""
+        fields = [*(row.field for row in self.rows), *(name for name, _ in self.same)]
+        return "item" if all(name[:1] == "[" for name in fields) else "feature"
 
     @property
     def sameness(self) -> str:
@@ -83,7 +91,7 @@ class Card:
     @property
     def changes(self) -> int:
         """In how many fields the records differ."""
-        return sum(len(table.rows) for table in self.tables)
+        return sum(len(table.rows) for table in self.tables if not table.of_outputs)
 
 
 def card_of(
@@ -163,7 +171,10 @@ def card_as_replayed(
         if isinstance(look_of_output, Image | Sound):
             kinds[name] = look_of_output
     described = [
-        {name: describe(value, schema) for name, value in some.items()}
+        {
+            name: describe(value if name in kinds else list_array(value), schema)
+            for name, value in some.items()
+        }
         for some in (given, made)
     ]
     again = replace(bug, inputs=described[0], outputs=described[1])
@@ -189,10 +200,16 @@ def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
     written = Written(
         [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.margin
     )
+    listed, answers = compare_sequences(plain), compare_sequences(outputs)
+    plain = {name: value for name, value in plain.items() if name not in listed}
+    outputs = {name: value for name, value in outputs.items() if name not in answers}
+    records |= listed
     used = names_in_block(spec)
     shown_tables, others = card_tables(
         records, written, used=used, outputs=len(bug.outputs)
     )
+    if answers:
+        shown_tables.append(replace(_card_table(answers, written), of_outputs=True))
     return Card(
         tuple(shown_tables),
         tuple(others),

@@ -28,7 +28,7 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
             str(len(one.fixed)),
             str(len(one.kept)),
             Text(str(len(one.added)), style="red" if one.added else ""),
-            f"{old.violations} → {new.violations} of {new.tests}",
+            f"{old.violations:,} → {new.violations:,} of {new.tests:,}",
             change_words(one, " %"),
         )
     return table

@@ -119,8 +119,8 @@ def calls_words(results: Sequence[Result]) -> str:
     if not asked:
         return ""
     limit = sum(one.limit or 0 for one in calls)
-    most = f" of at most {limit}" if limit else ""
-    phases = ", ".join(f"{phase} {times}" for phase, times in asked.items())
+    most = f" of at most {limit:,}" if limit else ""
+    phases = ", ".join(f"{phase} {times:,}" for phase, times in asked.items())
     return f"{count_of(asked.total(), 'call')} of the model{most}: {phases}"
 
 

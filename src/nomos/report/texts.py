@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby, pairwise, takewhile
+from keyword import kwlist
 from typing import Any, Literal
 
 from nomos.lang.python.block import find_block_end
@@ -235,6 +236,13 @@ def _find_numbers(value: Any) -> Iterator[Number]:
             return
 
 
+# Of Python: comments and strings, but those with names inside, and words that are no names.
+_NO_NAMES = re.compile(
+    r"""\#[^\n]* | (?<![fF]) (?<![fF][rR])
+    (?: \"{3} .*? \"{3} | '{3} .*? '{3} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' )""",
+    re.DOTALL | re.VERBOSE,
+)
+_NAME = re.compile(rf"\b(?!(?:{'|'.join(kwlist)})\b)[^\W\d]\w*")
 Word = tuple[str, str]  # the kind of a piece, "" for plain text, and the piece
 _KINDS = {  # by the beginning of what Pygments calls it
     "Token.Comment": "comment",
@@ -271,13 +279,8 @@ def _words_in_colour(spec: str) -> Iterator[Word]:
 @lru_cache(maxsize=64)
 def names_in_block(spec: str) -> frozenset[str]:
     """Return the names that the Python block of a spec uses; none where it has none."""
-    from pygments.lexers.python import PythonLexer
-
     start = find_block(spec)
     if start is None:
         return frozenset()
     code = spec[start + 1 : find_block_end(spec, start)]
-    tokens = PythonLexer().get_tokens(code)
-    return frozenset(
-        text for kind, text in tokens if str(kind).startswith("Token.Name")
-    )
+    return frozenset(_NAME.findall(_NO_NAMES.sub(" ", code)))

@@ -7,13 +7,14 @@ reads like one that has just been found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gate import by_subject
 from nomos.results.margins import against_chance, histogram, join_margins
+from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Crash, Result, Verdict
 from nomos.results.statistics import spread
 from nomos.results.verdict import (
@@ -65,6 +66,8 @@ class EnsuresView:
     @property
     def words(self) -> str:
         """How many bugs it has, and how often it is violated."""
+        if not self.unique_bugs:
+            return self.rate
         return f"{number_of(self.unique_bugs, 'bug')}, {self.rate}"
 
 
@@ -174,7 +177,11 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     first = results[0]
     counts = [result.counts for result in results]
     judged = sum(c.judged for c in counts)
-    tests, discarded = sum(c.tests for c in counts), sum(c.discarded for c in counts)
+    tests = sum(c.tests for c in counts)
+    beside = {
+        name: sum(getattr(c, name) for c in counts)
+        for name in ("unreadable", "discarded")
+    }
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
@@ -190,7 +197,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         bugs=sum(bugs) / len(bugs),
         unique_bugs=_over_seeds(bugs),
         new_bugs=f"{new:,} new" if new < sum(bugs) else "",
-        cases=f"{tests:,}" + (f" and {discarded:,} discarded" if discarded else ""),
+        cases=f"{tests:,}" + "".join(_beside_words(beside)),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks_on(results)),
@@ -209,6 +216,11 @@ def model_names(told: Sequence[PropertyView]) -> list[str]:
 
 
 def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
+    if result.rates and not result.counts.violations:
+        if verdict == "violated":
+            return "a rate over the campaign is not as it should be"
+        if verdict == "undecided":
+            return "the cases do not tell whether a rate is as it should be"
     if verdict != "holds":
         return MEANINGS[verdict]
     proved = result.proof is not None and result.scope == result.proof.scope
@@ -221,7 +233,7 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     if verdict != "failed":
         return rate_text(results)
     counts = [result.counts for result in results]
-    said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
+    said = f"{sum(c.violations for c in counts):,} of {sum(c.judged for c in counts):,}"
     flaky = sum(c.flaky for c in counts)
     return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
@@ -250,9 +262,18 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
-def _name_case(crash: Crash) -> str:
-    """Name the case of a crash; a call of the model may raise in none of them alone."""
-    return f"case {crash.case}" if crash.case >= 0 else "a call"
+def _beside_words(beside: Mapping[str, int]) -> Iterable[str]:
+    """Say how many of the cases are no evidence, and why."""
+    if unreadable := beside["unreadable"]:
+        yield f", of them {unreadable:,} unreadable"
+    if discarded := beside["discarded"]:
+        yield f" and {discarded:,} discarded"
+
+
+def _describe_end(crash: Crash) -> str:
+    """Say which case ended how; a call of the model may raise in none of them alone."""
+    case = f"case {crash.case}" if crash.case >= 0 else "a call"
+    return f"{case} {'is unreadable' if crash.is_unreadable else 'crashed'}"
 
 
 def _remarks_of_result(result: Result) -> Iterable[Remark]:
@@ -261,10 +282,14 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         yield Remark(result.problem, is_problem=True)
     elif result.verdict == "failed":
         yield Remark("there is no verdict", is_problem=True)
+    for rate in result.rates:
+        if rate.verdict == "undecided":
+            said = f"`{rate.text}` is undecided: {rate.reason}"
+            yield Remark(said, is_problem=True)
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"{_name_case(crash)} crashed{more}: {crash.error}",
+            f"{_describe_end(crash)}{more}: {crash.error}",
             crash.traceback.rstrip(),
         )
     if confirmation := confirmation_text(counts):
@@ -284,30 +309,37 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
             f"of {count_of(recorded.tried, 'bug')} known before,"
             f" {recorded.tried - fixed} are left, {fixed} fixed"
         )
-    if result.proof is not None:
-        if near := nearest_text(result.proof):
-            yield Remark(f"the case of the proof: {near}")
-        is_open, place = (
-            result.verdict == "undecided",
-            result.proof.reason.partition("\n"),
-        )
-        if is_open or place[2]:
-            said = MEANINGS["undecided"] if is_open else "the proof ends here"
-            yield Remark(said, place[2], is_problem=is_open)
+    yield from _remarks_of_proof(result)
     if result.reason in ("interrupted", "terminated"):
         yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
+
+
+def _remarks_of_proof(result: Result) -> Iterable[Remark]:
+    if result.proof is None:
+        return
+    if near := nearest_text(result.proof):
+        yield Remark(f"the case of the proof: {near}")
+    is_open, place = result.verdict == "undecided", result.proof.reason.partition("\n")
+    if is_open or place[2]:
+        said = MEANINGS["undecided"] if is_open else "the proof ends here"
+        yield Remark(said, place[2], is_problem=is_open)
 
 
 def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     """Return each `ensures` with its own rate, where there are several."""
     first = results[0]
     judged = sum(result.counts.judged for result in results)
-    for number, one in enumerate(first.ensures if len(first.ensures) > 1 else ()):
+    for of_rates in first.rates:
+        every = (one for result in results for one in result.rates)
+        told = " / ".join(measured_text(e) for e in every if e.text == of_rates.text)
+        yield EnsuresView(of_rates.text, of_rates.line, "", told)
+    several = len(first.ensures) + len(first.rates) > 1
+    for number, one in enumerate(first.ensures if several else ()):
         same = [result.ensures[number] for result in results if result.ensures]
         violations = [e.violations for e in same]
         rate = tried_text(results, violations)
         if first.verdict == "failed":
-            rate = f"{sum(violations)} of {judged}"
+            rate = f"{sum(violations):,} of {judged:,}"
         if all(e.is_vacuous for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
@@ -334,8 +366,8 @@ def _chance_view(results: Sequence[Result]) -> ChanceView | None:
     rows = tuple(
         (
             "any margin" if row.margin is None else f"margin of {row.margin} or more",
-            f"{row.violations} of {row.tests}",
-            f"{row.control_violations} of {row.control_tests}",
+            f"{row.violations:,} of {row.tests:,}",
+            f"{row.control_violations:,} of {row.control_tests:,}",
             f"{row.chance:.2g}",
         )
         for row in against_chance(results)

@@ -22,8 +22,12 @@ class RuleCondition:
     @property
     def text(self) -> str:
         """The condition as it is read."""
-        value = self.value if isinstance(self.value, str) else f"{self.value:.6g}"
-        return f"{self.feature} {self.relation} {value}"
+        return f"{self.feature} {self.relation} {self.shown}"
+
+    @property
+    def shown(self) -> str:
+        """The value as it is read."""
+        return self.value if isinstance(self.value, str) else f"{self.value:.6g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,9 @@ class Rule:
             if low is None or high is None:
                 said += [c.text for c in mine]
             elif low.value == high.value:
-                said.append(f"{name} = {low.text.split()[-1]}")
+                said.append(f"{name} = {low.shown}")
             else:
-                ends = low.text.split()[-1], high.text.split()[-1]
-                said.append(f"{name} from {' to '.join(ends)}")
+                said.append(f"{name} from {low.shown} to {high.shown}")
         return " and ".join(said)
 
 

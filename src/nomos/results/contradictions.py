@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 def find_contradictions(result: Result) -> list[str]:
     """Say what of a result cannot be true together with the rest of it."""
     counts, found = result.counts, []
-    ends = (counts.passed, counts.violations, counts.crashed, counts.flaky)
+    ends = (
+        counts.passed,
+        counts.violations,
+        counts.crashed,
+        counts.unreadable,
+        counts.flaky,
+    )
     bugs = counts.confirmed + counts.repeated
     if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
         ways = " + ".join(map(str, ends))
         found.append(
-            f"{counts.tests} cases, and {ways} passed, violated, crashed or flaky"
+            f"{counts.tests} cases, and {ways} passed, violated, crashed, unreadable or flaky"
         )
     if not counts.unique_bugs == bugs <= counts.violations:
         found.append(
@@ -30,6 +36,12 @@ def find_contradictions(result: Result) -> list[str]:
     ]
     if result.verdict in ("holds", "none-found") and counts.violations:
         found.append(f"{result.verdict}, and {counts.violations} violations")
+    if result.verdict in ("holds", "none-found"):
+        found += [
+            f"{result.verdict}, and `{rate.text}` is {rate.verdict}"
+            for rate in result.rates
+            if rate.verdict != "holds"
+        ]
     is_proved = result.proof is not None and result.proof.verdict == "holds"
     if result.verdict == "holds" and not is_proved and not result.is_exact:
         found.append("it holds, and not every case was tried, or some are flaky")

@@ -41,6 +41,7 @@ class Gate:
         accept_flaky: The share of cases that may not fail again when they are run again.
         min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
             or the budget where that is less, but never fewer than `FEWEST_CASES`.
+        problem: Why nothing is green, whatever was found; "" where something may be.
     """
 
     fail_on: str = "any"
@@ -48,6 +49,7 @@ class Gate:
     baseline: tuple[Result, ...] | None = None
     accept_flaky: float = 0.0
     min_cases: int | None = None
+    problem: str = ""
 
     def __post_init__(self) -> None:
         accept_fields(self, KINDS)
@@ -104,7 +106,7 @@ def rulings(results: Sequence[Result], gate: Gate) -> list[Ruling]:
     """Return what a gate says of each result; of rates, over all seeds together."""
     found = []
     for seeds in by_subject(results):
-        few = _few_cases(seeds, gate)
+        few = gate.problem or _few_cases(seeds, gate)
         for group in [seeds] if gate.weighs_rates else [(r,) for r in seeds]:
             ruling = _ruling(group, gate)
             if few and ruling.status == 0:
@@ -189,6 +191,8 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         return Ruling(results, status, said if is_asked else "")
     if any(r.proof is not None and r.proof.verdict == "violated" for r in results):
         return Ruling(results, 1, "a proof found a case, which belongs to no rate")
+    if any(result.broken_rates for result in results):
+        return Ruling(results, 1, "a rate over the campaign is not as it should be")
     if any(is_flaky(result.counts, gate.accept_flaky) for result in results):
         return Ruling(
             results, 3, "violations did not fail again: the rate is not known"
@@ -212,6 +216,8 @@ def _plain_status(result: Result, gate: Gate) -> int:
     counts = result.counts
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
+    if any(rate.verdict == "undecided" for rate in result.rates):
+        return 3
     if result.verdict != "violated":
         return int(gate.fail_on == "undecided" and _is_undecided(result))
     if gate.names_ensures:
@@ -233,10 +239,11 @@ def _breaks_named(result: Result, asked: str) -> bool:
 
     Of recorded bugs nobody knows which one they violate: they count.
     """
-    names = [one.name for one in result.subject.ensures]
+    names = [one.name for one in (*result.subject.ensures, *result.rates)]
     if not any(is_named(result, name, asked) for name in names):
         return False
     broken = {one.name for one in result.ensures if one.violations}
+    broken |= {one.name for one in result.broken_rates}
     witness = None if result.proof is None else result.proof.witness
     broken |= {names[number] for number in witness.failures} if witness else set()
     return not broken or any(is_named(result, name, asked) for name in broken)
@@ -257,7 +264,7 @@ class _Rate:
     def __str__(self) -> str:
         known = "exactly " if self.is_exact else ""
         share = percent(self.violated / self.cases)
-        return f"{known}{self.violated} of {self.cases} ({share})"
+        return f"{known}{self.violated:,} of {self.cases:,} ({share})"
 
 
 def _violations(result: Result, gate: Gate) -> int:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from nomos.results.analysis import Analysis, Shrunk
 from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
+from nomos.results.measured import Ensures as Ensures
+from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -22,15 +24,6 @@ if TYPE_CHECKING:
 Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Decision = Literal["holds", "violated", "undecided"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ensures:
-    """One `ensures` of a spec: its name, its text on one line, and its line."""
-
-    name: str
-    text: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +64,7 @@ class Counts:
     isolated_reruns: int = 0
     discarded: int = 0
     crashed: int = 0
+    unreadable: int = 0  # an answer in them says nothing that counts
     flaky: int = 0
     rounded: int = 0  # violations that are none at float32, only at --dtype
     # Remembered answers that were different when asked for again
@@ -196,13 +190,17 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A kind of error that ended cases: the first such case, and how many there are."""
+    """A kind of error that ended cases: the first such case, and how many there are.
+
+    Or a kind of answers that cannot be read: `traceback` is the first of them.
+    """
 
     case: int
     choices: tuple[int, ...]
     error: str
     traceback: str
     seen: int = 1
+    is_unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +259,7 @@ class Result:
     rate: Interval | None = None
     next_bug: Estimate | None = None
     ensures: tuple[EnsuresCounts, ...] = ()
+    rates: tuple[RateFound, ...] = ()  # of the `ensures` over all cases together
     margins: Mapping[float, int] | None = None  # by how much violations miss, counted
     bugs: Sequence[Bug] = ()
     analysis: Analysis | None = None  # groups of bugs, where there are bugs
@@ -289,18 +288,24 @@ class Result:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every case was tried, and none was seen to change."""
+        """Whether every case was tried and read, and none was seen to change."""
         check = None if self.analysis is None else self.analysis.flakiness
-        is_flaky = (
-            self.counts.flaky or self.counts.nondeterministic or (check and check.flaky)
-        )
-        return self.is_complete and not is_flaky
+        counts = self.counts
+        unsure = counts.flaky or counts.nondeterministic or counts.unreadable
+        return self.is_complete and not (unsure or (check and check.flaky))
 
     @property
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
-        return bool(proved or self.counts.new_bugs or self.recorded.new)
+        return bool(
+            proved or self.counts.new_bugs or self.recorded.new or self.broken_rates
+        )
+
+    @property
+    def broken_rates(self) -> tuple[RateFound, ...]:
+        """The `ensures` of rates that are violated."""
+        return tuple(one for one in self.rates if one.verdict == "violated")
 
     @property
     def new_bugs(self) -> tuple[Bug, ...]:
@@ -336,7 +341,12 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    shown = {name: getattr(counts, name) for name in (*names, "crashed", "flaky")}
+    ends = (
+        ("crashed", "unreadable", "flaky")
+        if counts.unreadable
+        else ("crashed", "flaky")
+    )
+    shown = {name: getattr(counts, name) for name in (*names, *ends)}
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -346,11 +356,13 @@ _NOT_IN_ALL = {
     "counts",
     "live",
     "rounded",
+    "unreadable",
     "analysis",
     "proof",
     "mode",
     "calls",
     "finished",
+    "rates",
 }
 
 

@@ -117,12 +117,12 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> str:
-    """Say a rate and how well it is known, such as ``0 of 5000: at most 0.06 % at 95 %``.
+    """Say a rate and how well it is known, such as ``0 of 5,000: at most 0.06 % at 95 %``.
 
     The claims "at most" and "at least" are one-sided, so that their bound is nearer
     than the end of the two-sided interval that `clopper_pearson` gives.
     """
-    count = f"{successes} of {trials}"
+    count = f"{successes:,} of {trials:,}"
     level = f"{100 * confidence:.6g} %"
     if not trials:
         return f"{count}: nothing is known of the rate"

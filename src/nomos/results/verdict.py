@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
+from nomos.results.measured import RateFound, measured_text
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import describe_rate
 
@@ -26,12 +27,14 @@ def problem_of(
     hidden: int = 0,
     accepted: float = 0.0,
     asked_again: int = 0,
+    unreadable: float = 0.0,
 ) -> str:
     """Return what keeps a campaign from a clean verdict, the worst first; "" if nothing.
 
     `hidden` are recorded bugs that occur alone although all cases were tried without
     a violation. `accepted` is the share of cases, and of the answers that were
-    `asked_again`, that may move with the batch.
+    `asked_again`, that may move with the batch; `unreadable` that of the cases that
+    may have an answer which cannot be read.
     """
     found = [problem] if problem else []
     if hidden:
@@ -41,6 +44,11 @@ def problem_of(
         )
     if counts.crashed:
         found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
+    if counts.unreadable > unreadable * (counts.judged + counts.unreadable):
+        found.append(
+            f"{counts.unreadable:,} of {_count_words_of(counts.tests, 'case')} are unreadable: an"
+            " answer in them says nothing that counts (--accept-unreadable SHARE)"
+        )
     if counts.nondeterministic > accepted * asked_again:
         found.append(
             f"the model was asked for some answers twice, and {counts.nondeterministic} of them"
@@ -104,6 +112,7 @@ def verdict_of(
     is_complete: bool,
     recorded: int = 0,
     accepted: float = 0.0,
+    rates: Sequence[RateFound] = (),
 ) -> Verdict:
     """Return the verdict: a violation needs one bug that was seen when run in isolation.
 
@@ -114,8 +123,11 @@ def verdict_of(
         return "violated"
     if problem or is_flaky(counts, accepted) or counts.violations:
         return "failed"
-    moved = counts.flaky or counts.nondeterministic
-    return "holds" if is_complete and not moved else "none-found"
+    found = {rate.verdict for rate in rates}
+    if found - {"holds"}:
+        return "violated" if "violated" in found else "undecided"
+    unsure = counts.flaky or counts.nondeterministic or counts.unreadable
+    return "holds" if is_complete and not unsure else "none-found"
 
 
 def with_proof(result: Result, proof: Proof) -> Result:
@@ -148,15 +160,15 @@ def proof_text(proof: Proof) -> str:
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
-    total = f"of {proof.cases} cases {where}"
+    total = f"of {proof.cases:,} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
     if proof.verdict == "undecided":
         decided = 100 * (proof.decided or 0) / proof.cases
         return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
-        return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
-    return f"at least {low} and at most {high} {total}"
+        return f"exact: {low:,} {total} ({100 * low / proof.cases:.3g} %)"
+    return f"at least {low:,} and at most {high:,} {total}"
 
 
 def nearest_text(proof: Proof) -> str:
@@ -166,7 +178,9 @@ def nearest_text(proof: Proof) -> str:
 
 def rate_text(results: Sequence[Result]) -> str:
     """Say how often cases are violated, over all seeds, and what a proof knows."""
-    proof = results[0].proof
+    proof, first = results[0].proof, results[0]
+    if first.rates and not first.ensures:
+        return "; ".join(measured_text(rate) for rate in first.rates)
     said = [] if proof is None else [proof_text(proof).partition("\n")[0]]
     if proof is None or results[0].counts.tests:
         said.insert(0, tried_text(results, [r.counts.violations for r in results]))
@@ -180,11 +194,11 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
     """
     first = results[0]
     if first.search != "random" and first.scope != "generated":
-        found = f"{each[0]} of {first.counts.judged}"
+        found = f"{each[0]:,} of {first.counts.judged:,}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
     judged, violations = sum(result.counts.judged for result in results), sum(each)
     if first.scope == "generated":
-        return f"{violations} of {judged} generated inputs, no share of real ones"
+        return f"{violations:,} of {judged:,} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 

@@ -40,7 +40,6 @@ from nomos.store.store import Store
 
 Step = Callable[[Result], Result]
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
-_EXPLAINED_S = 10.0  # at most, or half of the time of a campaign: groups, smaller bugs
 
 
 @dataclass(slots=True)
@@ -225,7 +224,7 @@ class Driver:
         most, alarm = self.options.time, None
         if most is not None and active:
             left = most - max(one.campaign.seconds for one in active)
-            alarm = max(0.0, left) + 1
+            alarm = max(0.01, left)
         self._signals.set_alarm(alarm)
 
     def _ask(
@@ -346,6 +345,7 @@ class Driver:
     def _examine_campaign(self, one: _Active) -> Result:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
+        self._signals.set_alarm(meter.end_search())
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
             result = self._after(result, check, "its cases are not run again")
@@ -369,8 +369,6 @@ class Driver:
 
     def _after(self, result: Result, step: Step, without: str) -> Result:
         """Return what a step after a campaign makes of it; the result where it fails."""
-        if self.options.time is not None:  # it is for the cases; this comes after
-            self._signals.set_alarm(max(_EXPLAINED_S, self.options.time / 2))
         try:
             return step(result)
         except (Stop, Exception) as error:  # whatever it is, the result is worth more

@@ -10,10 +10,11 @@ from typing import Any
 
 from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
-from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, Phase, under_lease
 from nomos.engine.engine import Engine
 from nomos.engine.program import Program
 from nomos.lang import core
+from nomos.results.calls import CallCounts
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
@@ -28,16 +29,21 @@ class Reopened:
         self._meter = meter or Meter()
 
     @contextmanager
-    def _meter_calls(self) -> Iterator[None]:
-        """Count what is asked inside for its campaign; ends where that has no calls left."""
+    def meter_calls(self, phase: Phase = "display") -> Iterator[None]:
+        """Count what is asked inside for its campaign, as far as that has calls left."""
         granted = self._meter.grant(None, from_reserve=True)
-        grant = Grant(granted, "display", self._meter.campaign)
+        grant = Grant(granted, phase, self._meter.campaign)
         lease = Lease(grant, terms=self._worker.setting.terms)
         try:
-            with under_lease(lease), suppress(CallsSpent):
+            with under_lease(lease):
                 yield
         finally:
             self._meter.settle(granted, lease.asked, from_reserve=True)
+
+    def count_calls(self, before: CallCounts) -> CallCounts:
+        """Return what its campaign asked, with what was asked since it ended."""
+        asked = {str(phase): count for phase, count in self._meter.asked.items()}
+        return replace(before, asked=sum(asked.values()), by_phase=asked)
 
     @property
     def ready_job(self) -> Prepared:
@@ -52,14 +58,14 @@ class Reopened:
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         """Return the values of a bug, or of its smaller case; None where it is gone."""
         values: Mapping[str, Any] = {}
-        with self._meter_calls():
+        with suppress(CallsSpent), self.meter_calls():
             values = self.ready_job.replay(bug, shrunk=shrunk).values
         return values or None
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""
         values: Mapping[str, Any] = {}
-        with self._meter_calls():
+        with suppress(CallsSpent), self.meter_calls():
             values = self._telling.replay(bug.choices, bug.records).values
         outputs = self.ready_job.subject.outputs
         return {name: values[name] for name in outputs if name in values}

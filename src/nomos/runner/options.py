@@ -62,6 +62,7 @@ class Options:
     device: str = "cpu"
     dtype: Precision | None = None
     accept_flaky: float = 0.0  # the share of cases that may not fail again
+    accept_unreadable: float = 0.0  # the share of cases that may not be read
 
     concurrency: int = 8  # calls in flight at once, of all workers together
     rate: tuple[int, float] | None = None  # the most calls, and in how many seconds

@@ -13,7 +13,6 @@ from nomos.errors import StoreError
 from nomos.models.load import is_trusting
 from nomos.results.gate import Gate
 from nomos.results.result import Result
-from nomos.runner.campaigns.proofs import Proofs
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Failure, Job
@@ -24,7 +23,6 @@ from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.runner.stopping import Signals
 from nomos.store.store import FOLDER, Store
 from nomos.terminal import printable
-from nomos.verify.prove import ProofOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,10 @@ def drive(  # noqa: PLR0913 - keywords
     try:
         run = driver.run(jobs, seeds)
         if verify and not run.stopped:
+            # Loaded when it is asked for: it takes as long as a small campaign.
+            from nomos.runner.campaigns.proofs import Proofs
+            from nomos.verify.prove import ProofOptions
+
             beside = Proofs(ProofOptions(), store, tell).beside
             run.results = [beside(result) for result in run.results]
     finally:

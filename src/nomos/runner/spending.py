@@ -6,7 +6,7 @@ import weakref
 from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import gettempdir
 from uuid import uuid4
 
 from nomos.domain.meter import Meter, Terms
@@ -24,7 +24,9 @@ class Spending:
 
     def __init__(self, root: Path, options: Options, store: Store | None) -> None:
         if store is None:
-            beside = Path(mkdtemp(prefix="nomos-"))
+            beside = (
+                Path(gettempdir()) / f"nomos-{uuid4().hex}"
+            )  # made where it is used
             weakref.finalize(self, rmtree, beside, ignore_errors=True)
         else:
             beside = store.path.parent

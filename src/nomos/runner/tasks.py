@@ -40,7 +40,7 @@ class Tasks:
         else:  # a killed run may have spent all that is held; others load the job
             meter.note_calls(meter.held)
             job = replace(job, loaded=None, prepared=None)
-        grant = Grant(granted, phase, meter.campaign)
+        grant = Grant(granted, phase, meter.campaign, meter.find_ends())
         ticket = self.pool.submit(grant, method, job, *arguments)
         self._granted[ticket] = meter, phase, granted
         return ticket

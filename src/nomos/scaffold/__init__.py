@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from nomos.api import run_specs
+from nomos.domain.dates import Dated
+from nomos.domain.reading.cells import number
 from nomos.domain.reading.csvfile import (
     Columns,
     feature_code,
     load_columns,
-    number,
     quote_text,
     read_labels,
     read_rows,
 )
 from nomos.domain.schema import (
-    MISSING,
     Category,
     Feature,
     Flag,
@@ -129,7 +129,7 @@ def _describe_columns(
     ]
     if reading.unused and not label:
         notes.append("if one of these has the right answers, say so with --label")
-    gaps = [f.name for f in reading.features if MISSING & {*columns.get(f.name, ())}]
+    gaps = [f.name for f in reading.features if f.takes_missing]
     notes += [f"its column `{name}` has missing values" for name in gaps]
     notes += [
         note for f in reading.features if (note := _note_mixed_column(f, columns))
@@ -140,10 +140,12 @@ def _describe_columns(
 
 def _note_mixed_column(feature: Feature, columns: Columns) -> str:
     """Return what to say of a column of numbers that one text has made one of names."""
-    read = {cell: number(cell) for cell in columns.get(feature.name, ())}
+    if not isinstance(feature, Category):
+        return ""
+    read = {cell: number(cell) for cell in {*columns.get(feature.name, ())}}
     texts = [cell for cell, value in read.items() if value is None]
     numbers = [v for v in read.values() if v is not None and not math.isnan(v)]
-    if not isinstance(feature, Category) or not 0 < len(texts) < len(numbers):
+    if not 0 < len(texts) < len(numbers):
         return ""
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 
@@ -238,7 +240,9 @@ def _table_specs(
     rising, worse = answers.rising_condition()
     alike, by = answers.alike_condition()
     told = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
-    numeric = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    ranged = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    dates = [f for f in ranged if isinstance(f, Dated)]
+    numeric = [f for f in ranged if f not in dates]
     codes: list[Feature] = [f for f in numeric if f.name in about]
     codes += [f for f in numeric if isinstance(f, Integer) and f.high - f.low <= 1]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
@@ -268,6 +272,25 @@ def _table_specs(
         )
         yield f"indifferent_to_{to_identifier(group.name)}", text
     yield from _missing_specs(told, module, answers)
+    yield from _date_specs(dates, module, answers)
+
+
+def _date_specs(
+    features: Sequence[Dated], module: str, answers: SampleAnswers
+) -> Iterator[tuple[str, str]]:
+    """Yield a spec of the first feature that is a date."""
+    alike, by = answers.alike_condition()
+    for feature in features[:1]:
+        text = load_template("later").format(
+            feature=one_line(feature.name),
+            module=module,
+            get=feature_of("x1", feature.name),
+            set=with_feature("x1", feature.name, "v2"),
+            high=quote_text(feature.show_value(feature.high)),
+            ensures=alike.replace("d3", "d2"),
+            by=by,
+        )
+        yield f"{to_identifier(feature.name)}_a_day_later", text
 
 
 def _missing_specs(

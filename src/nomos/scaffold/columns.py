@@ -13,12 +13,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from nomos.domain.dates import Dated
+from nomos.domain.reading.cells import are_dates, as_cells
 from nomos.domain.reading.csvfile import (
     MOST_LEVELS,
     Columns,
-    are_dates,
     infer_features,
-    number,
     text_levels,
 )
 from nomos.domain.schema import MISSING, Category, Feature, Flag, Integer, OneHot, Real
@@ -67,16 +69,19 @@ def read_for_model(model: Any, columns: Columns, name: str, data: Path) -> Readi
 
 def describe_column(feature: Feature, cells: Sequence[str], is_code: bool) -> str:
     """Return why no spec is written about a column, nothing where one may be."""
-    known = [cell.strip() for cell in cells if cell.strip() not in MISSING]
+    held = as_cells(cells)
+    if (values := held.numbers()) is not None:
+        known: set[Any] = {*values[~np.isnan(values)].tolist()}
+    else:
+        known = {cell.strip() for cell in held.encode()[0]} - MISSING
     has_range = len(cells) == 1 and isinstance(feature, Integer | Real)  # a guess
-    if cells and len(set(known)) < 2 and not has_range:
+    if cells and len(known) < 2 and not has_range:
         return "constant"
-    if len(cells) >= _FEWEST_IDS and len(set(known)) == len(cells):
+    if len(cells) >= _FEWEST_IDS and len(known) == len(cells):
         is_named_so = _ID.fullmatch(feature.name.lower()) is not None
-        count = range(len(known))
-        is_counter = [number(cell) for cell in known] in (
-            [*count],
-            [n + 1 for n in count],
+        starts = (np.arange(len(cells)), np.arange(len(cells)) + 1)
+        is_counter = values is not None and any(
+            np.array_equal(values, count) for count in starts
         )
         if is_named_so or is_counter or isinstance(feature, Category):
             return "an id"
@@ -85,6 +90,9 @@ def describe_column(feature: Feature, cells: Sequence[str], is_code: bool) -> st
 
 def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
     """Return a feature of a table of one row with a range about its value: a guess."""
+    if len(cells) == 1 and isinstance(feature, Dated):
+        ends = feature.low - 365, feature.high + 365
+        return type(feature)(feature.name, *ends)  # type: ignore[call-arg]  # it has them
     if len(cells) == 1 and isinstance(feature, Integer):
         spread = max(1, abs(feature.low))
         return Integer(feature.name, feature.low - spread, feature.high + spread)
@@ -127,7 +135,7 @@ def _by_name(
 
 
 def _by_levels(
-    name: str, cells: list[str], levels: Sequence[Any] | None, model: Any
+    name: str, cells: Sequence[str], levels: Sequence[Any] | None, model: Any
 ) -> Feature:
     """Return the feature of a column, whose levels the model knows or not."""
     by_texts = levels is not None and any(isinstance(one, str) for one in levels)
@@ -153,7 +161,7 @@ def order_levels(levels: set[str]) -> tuple[str, ...]:
 def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
     """Choose the columns and their form that the model can take."""
     targets = [name for name in columns if name.lower() in TARGETS]
-    codes = [n for n, cells in columns.items() if any(map(_CODE.fullmatch, cells))]
+    codes = [n for n, cells in columns.items() if _has_code(cells)]
     dates = [name for name, cells in columns.items() if are_dates(cells)]
     without: list[Sequence[str]] = [targets[-1:], (), list(columns)[-1:]]
     ways: list[tuple[Sequence[str], Sequence[str], bool, float]] = [
@@ -183,6 +191,13 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
         " (with and without its last column, categories as one number or one-hot):"
         " give a table of just what the model was trained on"
     )
+
+
+def _has_code(cells: Sequence[str]) -> bool:
+    """Tell whether some cells of a column are digits that begin with 0."""
+    values = as_cells(cells).numbers()
+    is_amount = values is not None and (np.rint(values) != values).any()
+    return not is_amount and any(map(_CODE.fullmatch, cells))
 
 
 def _infer_kept(

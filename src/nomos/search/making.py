@@ -21,7 +21,6 @@ from nomos.search.margins import Margins, Unscored
 from nomos.search.strategy import Material, Proposal
 from nomos.shrinking.trying import uses_labels
 from nomos.structures.trees import TreeKeys, Trees
-from nomos.verify.question.space import feature_range, whole
 
 
 class Encoding:
@@ -44,6 +43,8 @@ class Encoding:
 
     def _range_of(self, number: int) -> tuple[float, float]:
         """Return the smallest and the largest value; where the schema has none, the data's."""
+        from nomos.verify.question.space import feature_range  # with all proofs
+
         try:
             one = feature_range(*self.schema.place(number))
         except NotProvable:
@@ -172,6 +173,8 @@ def _model_thresholds(domain: Domain, encoding: Encoding) -> tuple[Array, ...] |
 
 
 def _tree_cuts(trees: Trees, encoding: Encoding) -> tuple[Array, ...]:
+    from nomos.verify.question.space import whole
+
     keys = TreeKeys(trees, whole(encoding.schema), encoding.dtype)
     cuts = []
     for number, feature in enumerate(encoding.schema.features):

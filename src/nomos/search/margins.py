@@ -113,6 +113,8 @@ class Margins:
 
     def __init__(self, program: Program) -> None:
         spec = program.spec
+        if not spec.ensures:
+            raise Unscored("no `ensures` is about a single case")
         if spec.code.straight is None:
             raise Unscored("the block is more than a line for each call")
         if draws_late(spec, program.draws):

@@ -49,25 +49,27 @@ class DrawnRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCase:
+class Candidate:
     """Records, each with the row of the source that it is compared with, and draws."""
 
     records: tuple[Any, ...]
     rows: tuple[int, ...]
     draws: tuple[int, ...]
 
-    def with_record(self, number: int, record: Any, row: int | None = None) -> OwnCase:
+    def with_record(
+        self, number: int, record: Any, row: int | None = None
+    ) -> Candidate:
         """Return the case with another record, which is compared with a row."""
         row = self.rows[number] if row is None else row
         records, rows = (
             _replace_item(self.records, number, record),
             _replace_item(self.rows, number, row),
         )
-        return OwnCase(records, rows, self.draws)
+        return Candidate(records, rows, self.draws)
 
-    def with_draw(self, position: int, choice: int) -> OwnCase:
+    def with_draw(self, position: int, choice: int) -> Candidate:
         """Return the case with another choice of a draw."""
-        return OwnCase(
+        return Candidate(
             self.records, self.rows, _replace_item(self.draws, position, choice)
         )
 
@@ -92,7 +94,7 @@ class Tester:
         ] = ()  # of the case that was last run in isolation
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
-    def find_violating(self, cases: Sequence[OwnCase]) -> list[int]:
+    def find_violating(self, cases: Sequence[Candidate]) -> list[int]:
         """Return which of the cases violate, as far as they may still be tried."""
         cases = cases[: self.left]
         if not cases:
@@ -113,19 +115,19 @@ class Tester:
         rows: list[int] = found.rows[same].tolist()
         return rows
 
-    def first_violating(self, cases: Sequence[OwnCase]) -> int | None:
+    def first_violating(self, cases: Sequence[Candidate]) -> int | None:
         """Return which of the cases is the first to violate in a batch, then alone."""
         for number in self.find_violating(cases)[:_MOST_ISOLATED]:
             if self.confirm_case(cases[number]) is not None:
                 return number
         return None
 
-    def first_of(self, cases: Sequence[OwnCase], otherwise: OwnCase) -> OwnCase:
+    def first_of(self, cases: Sequence[Candidate], otherwise: Candidate) -> Candidate:
         """Return the first of the cases that violates, another one if none does."""
         found = self.first_violating(cases)
         return otherwise if found is None else cases[found]
 
-    def confirm_case(self, case: OwnCase) -> Outcome | None:
+    def confirm_case(self, case: Candidate) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         choices = (*range(inputs), *case.draws)
@@ -168,7 +170,7 @@ class Tester:
             if any((row[at] != rows[0][at]).any() for row in rows[1:])
         )
 
-    def describe_records(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
+    def describe_records(self, case: Candidate) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""
         return tuple(
             ShrunkRecord(row, self._list_changes(record, row))
@@ -193,14 +195,14 @@ class Tester:
 
 def brought_near(  # noqa: PLR0913 - keywords
     tester: Tester,
-    case: OwnCase,
-    get: Callable[[OwnCase], float],
-    put: Callable[[OwnCase, float], OwnCase],
+    case: Candidate,
+    get: Callable[[Candidate], float],
+    put: Callable[[Candidate, float], Candidate],
     target: float,
     *,
     is_whole: bool,
     is_new: bool = True,
-) -> OwnCase:
+) -> Candidate:
     """Bring a number of a case near to a target, which is no news without `is_new`.
 
     It lies between a floor that is too near to the target and itself.
@@ -254,7 +256,7 @@ def _integer_steps(value: int, start: int, *, start_is_new: bool) -> list[float]
     return [start + sign * step for step in sorted(steps)]
 
 
-def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
+def on_records(engine: Engine, cases: Sequence[Candidate]) -> Engine:
     """Return an engine that draws the records of cases, one after the other."""
     program = engine.program
     records: Any = [record for case in cases for record in case.records]
@@ -281,7 +283,7 @@ def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
 
 def rebuild_case(
     program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
-) -> OwnCase:
+) -> Candidate:
     """Return the case that records by rows and changes stand for.
 
     Raises LookupError, TypeError, ValueError or OverflowError where they stand for none.
@@ -303,7 +305,7 @@ def rebuild_case(
         if program.schema is not None:
             rows_as_recorded([record], program.source, program.schema, 1)
         made.append(record)
-    return OwnCase(tuple(made), tuple(record.row for record in records), draws)
+    return Candidate(tuple(made), tuple(record.row for record in records), draws)
 
 
 def uses_labels(spec: core.Spec) -> bool:

@@ -227,6 +227,12 @@ class Store:
                 for id, result in (found[key] for key in sorted(found))
             ]
 
+    def count_outdated(self) -> int:
+        """Return how many campaigns are of a version whose results are shown no more."""
+        query = "SELECT count(*) FROM campaigns WHERE result IS NULL"
+        with explain_failures(self.path):
+            return int(self._connection.execute(query).fetchone()[0])
+
     def _bugs_of(self, campaign: int) -> tuple[Bug, ...]:
         where = f"campaign = ? AND {_IS_BUG}"
         found = self._select_violations(record_of, where, campaign, limit=10_000)

@@ -1,1 +1,1 @@
-"""Commands that run a model: run, compare, repair, fuzz-states."""
+"""Commands that run a model: run, verify, compare, repair."""

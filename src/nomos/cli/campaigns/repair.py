@@ -1,41 +1,41 @@
-"""`nomos repair`: train a model on the cases in which it breaks specs."""
+"""`nomos repair`: make a model keep its specs."""
 
 from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomos.cli import options as cli
 from nomos.cli.output import Output
-from nomos.terminal import echo
 
 if TYPE_CHECKING:
-    from nomos.train.repairing.repair import Repair, RepairListener
+    from nomos.train.repair import Repair
 
 
 @click.command("repair")
 @click.argument("specs", nargs=-1, required=True)
 @cli.takes(
     "repair",
-    "model data label out settings times points rounds budget seed resume allow_overlap"
+    "model data label out settings times points rounds budget seed allow_overlap"
     " json quiet trust",
     required=["model"],
     kinds={"data": cli.PRESENT_FILE},
 )
 def command(specs: tuple[str, ...], **options: Any) -> None:
-    """Train a model further, on cases in which it breaks SPECS and on its data.
+    """Make a model keep SPECS: train it again, or put a guard around it.
 
     \b
-    nomos repair specs/ --model nn.onnx
     nomos repair specs/ --model forest.skops --data people.csv --label risk
+    nomos repair specs/ --model nn.onnx
 
-    The model's file is left as it is; the repaired one is written beside it. It is
-    judged on inputs and cases that it was not trained on.
+    Columns that must not matter are masked, monotone ones are made so by constraints of
+    the library or by a guard. The model's file is left as it is; the repaired one is
+    written beside it. It is judged on inputs that it was not trained on.
 
     Exit status: 0 repaired, or no violation was found; 1 violations are left, or too
     much accuracy was lost; 2 wrong usage or a bad spec, 3 a model or its data failed,
@@ -46,95 +46,66 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     cli.load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
-    screen = _Screen(quiet=options["quiet"] or str(options["json"]) == "-")
     output = Output()
-    try:
-        with screen as listener:
-            listener.ended = partial(_write_json, options["json"], output)
-            result = _run_repair(specs, options, listener)
-    except KeyboardInterrupt:
-        echo("interrupted; the same command with --resume goes on", err=True)
-        sys.exit(130)
+    screen = _Screen(quiet=options["quiet"] or str(options["json"]) == "-")
+    result = _run_repair(specs, options, screen)
+    if options["json"] is not None:
+        from nomos.train.report import repair_data
+
+        document = {"schema": 2, "repair": repair_data(result)}
+        output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
     screen.show_result(result)
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
-def _write_json(file: Any, output: Output, result: Repair) -> None:
-    if file is not None:
-        from nomos.train.repairing.report import repair_data
-
-        document = {"schema": 1, "repair": repair_data(result)}
-        output.write_file(file, json.dumps(document, indent=1) + "\n")
-
-
 def _run_repair(
-    specs: tuple[str, ...], options: dict[str, Any], listener: RepairListener
+    specs: tuple[str, ...], options: dict[str, Any], screen: _Screen
 ) -> Repair:
     from nomos.models.load import is_trusting
-    from nomos.train.repairing.repair import RepairPlan, repair
+    from nomos.train.repair import RepairListener, RepairPlan, repair
 
     options["trust"] = is_trusting()
     names = [f.name for f in fields(RepairPlan)]
-    return repair(
-        specs,
-        options["model"],
-        data=options["data"] and (options["data"], options["label"]),
-        settings=cli.parse_settings(options["settings"]),
-        listener=listener,
-        **{name: options[name] for name in names if options[name] is not None},
-    )
+    with (
+        screen.console.status("judging the model") if screen.is_alive else nullcontext()
+    ):
+        return repair(
+            specs,
+            options["model"],
+            data=options["data"] and (options["data"], options["label"]),
+            settings=cli.parse_settings(options["settings"]),
+            listener=RepairListener(screen.show_begin, screen.show_round),
+            **{name: options[name] for name in names if options[name] is not None},
+        )
 
 
 class _Screen:
-    """Shows a repair: a bar where a person looks, lines where a pipe does."""
+    """Shows a repair, round by round."""
 
     def __init__(self, *, quiet: bool) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn
-
         from nomos.report.console import make_console
 
         self.console, self.quiet = make_console(), quiet
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            console=self.console,
-            transient=True,
-            disable=quiet or not self.console.is_terminal,
-        )
-        self._task = self._bar.add_task("judging the model", total=None)
-
-    def __enter__(self) -> RepairListener:
-        from nomos.train.repairing.repair import RepairListener
-
-        self._bar.start()
-        return RepairListener(
-            begun=self._show_begin, step=self._show_step, round=self._show_round
-        )
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        self.is_alive = self.console.is_terminal and not quiet
 
     def _print_line(self, line: str) -> None:
         if not self.quiet:
             self.console.print(line, soft_wrap=True)
 
-    def _show_begin(self, repairing: Any) -> None:
-        self._print_line(f"{repairing.trainer.how}: {repairing.parts.origin}")
+    def show_begin(self, repairing: Any) -> None:
+        """Show how the model is repaired, and on what it is judged."""
+        self._print_line(f"{repairing.repairable.how}: {repairing.parts.origin}")
 
-    def _show_step(self, number: int, part: float) -> None:
-        title = f"round {number}"
-        self._bar.update(self._task, description=title, total=1.0, completed=part)
-
-    def _show_round(self, done: Any) -> None:
-        from nomos.train.repairing.report import round_line
+    def show_round(self, done: Any) -> None:
+        """Show how the model stands."""
+        from nomos.train.report import round_line
 
         self._print_line(round_line(done))
-        self._bar.update(self._task, description="judging the model", total=None)
 
     def show_result(self, result: Repair) -> None:
         """Show what came of it."""
-        from nomos.train.repairing.report import proof_lines, trade_off
+        from nomos.train.report import proof_lines, trade_off
 
         if self.quiet:
             return

@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -155,12 +156,21 @@ def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
 
     typed = {name: options[name] for name in ("max_rate", "baseline", "min_cases")}
     asked = config.complete(**typed)
+    flaky = options["accept_flaky"] or 0.0
+    make = partial(make_gate, fail_on=options["fail_on"], accept_flaky=flaky)
+    try:
+        gate = make(**asked)
+    except NomosError as error:
+        if typed["baseline"] is not None or options["json"] is None:
+            raise
+        # The project's own baseline: this run may be the one that writes it anew.
+        echo(f"error: {error}", err=True)
+        return make(**asked | {"baseline": None}, problem=str(error))
     given = (asked["baseline"], options["json"])
     files = [file.resolve() for file in given if isinstance(file, Path)]
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
-    flaky = options["accept_flaky"] or 0.0
-    return make_gate(**asked, fail_on=options["fail_on"], accept_flaky=flaky)
+    return gate
 
 
 def _run_campaigns(

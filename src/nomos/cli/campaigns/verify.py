@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
 @cli.takes(
     "verify",
-    "model settings within around radius rows seconds fail_on export store no_store json"
+    "model settings within around radius rows seconds fail_on store no_store json"
     " html junit sarif trust quiet",
     kinds={
         "around": click.Choice(["inputs"]),
@@ -75,10 +75,6 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         for root, paths in group_by_project(found.specs).items()
         for these in [[loaded[path] for path in paths]]
     }
-    if options["export"] is not None:
-        _export_all(
-            {p: j for jobs in projects.values() for p, j in jobs.items()}, options
-        )
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
             store = keeping_store(root, _print_warning, cli.kept_by(options))
@@ -123,24 +119,6 @@ def _show_status(what: str) -> AbstractContextManager[Any]:
 
     console = Screen(stderr=True)
     return console.status(what) if console.is_terminal else nullcontext()
-
-
-def _export_all(jobs: dict[Path, Reopened], options: dict[str, Any]) -> None:
-    """Write properties for other verifiers; the status is 3 where one cannot be."""
-    from nomos.runner.campaigns.proofs import Proofs
-
-    if options["around"]:
-        raise click.UsageError("--export goes with the whole schema or --within")
-    proofs = Proofs(_proof_options(options), None, _print_warning)
-    failed = False
-    for spec, live in jobs.items():
-        try:
-            for path in proofs.export(live, options["export"]):
-                echo(f"wrote {path}")
-        except NomosError as error:
-            failed = True
-            echo(f"{spec.name}: not exported: {error}", err=True)
-    sys.exit(3 if failed else 0)
 
 
 def status_of(result: Result, fail_on: str) -> int:

@@ -51,6 +51,9 @@ def command(
     if gone:
         console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
         return
+    if outcome.verdict is Verdict.UNREADABLE:
+        console.print(f"{head}: unreadable: {outcome.why}\n{outcome.traceback}")
+        sys.exit(3)
     if outcome.verdict is Verdict.CRASHED:
         console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)

@@ -11,7 +11,7 @@ from nomos.device import Array
 from nomos.errors import DomainError
 
 _ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"}
-_MODES = ("L", "RGB", "RGBA")  # bytes as they are in the file
+_MODES = ("L", "P", "RGB", "RGBA")  # bytes as they are in the file, or of its palette
 
 
 def read_images(path: str | Path) -> Array:
@@ -77,12 +77,20 @@ def _load_file(path: Path) -> Array:
         raise DomainError("image files need Pillow: pip install pillow") from None
     try:
         with Image.open(path) as image:
-            shown = image.convert("RGB") if image.mode == "P" else image
-            if shown.mode not in _MODES:
+            # The colours of a palette are its pixels; what else a file says is refused.
+            problem = "" if image.mode in _MODES else f"pixels of mode {image.mode}"
+            if getattr(image, "n_frames", 1) > 1 and image.format != "MPO":
+                problem = "several images in it"
+            elif (
+                "transparency" in image.info
+                or getattr(image.palette, "mode", "") == "RGBA"
+            ):
+                problem = "colours that are transparent"
+            if problem:
                 raise DomainError(
-                    f"{path} has pixels of mode {shown.mode}, and {', '.join(_MODES)} are"
-                    " read: save it as one of these"
+                    f"{path} has {problem}, and a single image of mode {', '.join(_MODES)}"
+                    " is read: save it as one"
                 )
-            return np.array(shown)
-    except (OSError, SyntaxError) as error:
+            return np.array(image.convert("RGB") if image.mode == "P" else image)
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise DomainError(f"{path} is no readable image: {error}") from None

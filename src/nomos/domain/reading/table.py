@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.dates import Dated
+from nomos.domain.reading.dates import infer_date, make_dates, read_dates
 from nomos.domain.records import cast_values
 from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
 from nomos.errors import DomainError
+
+LARGEST_FRAME = 1_000_000  # rows, above which a part of a frame is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,19 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "dtypes")
 
 
+def sample_frame(frame: Any, labels: Any) -> tuple[Any, Any]:
+    """Return a million rows of a larger frame, each as likely as any other, and their labels.
+
+    One of each of a million runs of rows: a frame in an order keeps it, and no run is missed.
+    """
+    draw, step = np.random.default_rng(0), len(frame) / LARGEST_FRAME
+    places = ((np.arange(LARGEST_FRAME) + draw.random(LARGEST_FRAME)) * step).astype(
+        int
+    )
+    rows = frame.iloc[places] if hasattr(frame, "iloc") else frame[places]
+    return rows, None if labels is None else np.asarray(labels)[places]
+
+
 def is_sparse(data: Any) -> bool:
     """Tell whether data is a sparse matrix of scipy."""
     return hasattr(data, "toarray") and hasattr(data, "nnz")
@@ -56,14 +73,17 @@ def frame_rows(frame: Any, schema: Schema) -> Array:
     missing = [column for column in schema.columns if column not in names]
     if missing:
         raise DomainError(f"the frame has no column `{missing[0]}`")
-    columns = {
-        name: np.asarray(frame[n]) for name, n in zip(names, frame.columns, strict=True)
-    }
-    for name in schema.columns:
-        if columns[name].dtype.kind not in "iufb":
+    columns = {}
+    for name, n in zip(names, frame.columns, strict=True):
+        if name in schema.columns:
+            is_date = isinstance(schema.places.get(name, (None,))[0], Dated)
+            days = read_dates(frame[n]) if is_date else None
+            columns[name] = _values(frame[n])[0] if days is None else days
+    for name, column in columns.items():
+        if column.dtype.kind not in "iufb":
             raise DomainError(
-                f"the column `{name}` holds {columns[name].dtype}, and rows hold numbers: "
-                "give a category as the position of its level"
+                f"the column `{name}` holds {column.dtype}, and rows hold numbers: "
+                "give a category as the position of its level, a date to a `Date`"
             )
     kind = np.result_type(*(columns[name].dtype for name in schema.columns))
     return np.column_stack([_cast_column(columns[n], kind, n) for n in schema.columns])
@@ -91,19 +111,14 @@ def _frame(data: Any) -> Table:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
-    columns = [_values(data[name]) for name in data.columns]
-    features = [infer_feature(n, c) for n, c in zip(names, columns, strict=True)]
-    # A level is held as its position: levels are all the texts there are, in order.
+    read = [
+        _read_column(n, data[name]) for n, name in zip(names, data.columns, strict=True)
+    ]
     held = [
-        np.unique(c, return_inverse=True)[1] if c.dtype == object else c
-        for c in columns
+        _cast_column(c, np.float64, n) for n, (_, c, _) in zip(names, read, strict=True)
     ]
-    held = [_cast_column(c, np.float64, n) for n, c in zip(names, held, strict=True)]
     rows = np.column_stack(held) if held else np.empty((len(data), 0))
-    ways = [
-        _way_back(feature, column.dtype, data[name])
-        for feature, column, name in zip(features, columns, data.columns, strict=True)
-    ]
+    ways = [way for _, _, way in read]
 
     def original(rows: Array) -> Any:
         made = {
@@ -112,7 +127,23 @@ def _frame(data: Any) -> Table:
         }
         return _as_before(type(data)(made), data)
 
-    return Table(rows, Schema(*features), original)
+    return Table(rows, Schema(*(feature for feature, _, _ in read)), original)
+
+
+def _read_column(
+    name: str, column: Any
+) -> tuple[Feature, Array, Callable[[Array], Any]]:
+    """Return a column's feature, what rows hold for it, and the way back."""
+    days = read_dates(column)
+    if days is not None:
+        return infer_date(name, days), days, make_dates(column, days)
+    values, kind = _values(column)
+    feature = infer_feature(name, values)
+    way = _way_back(feature, kind, column)
+    if values.dtype == object:
+        # A level is held as its position: levels are all the texts there are, in order.
+        values = np.unique(values, return_inverse=True)[1]
+    return feature, values, way
 
 
 def _as_before(frame: Any, data: Any) -> Any:
@@ -139,10 +170,20 @@ def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any
         levels = [known[level] for level in feature.levels]
         return lambda column: [levels[int(place)] for place in column]
 
-    def numbers(column: Array) -> Array:
-        if kind.kind in "iub" and np.isfinite(column).all():
-            return cast_values(column, kind)
-        return column.astype(kind if kind.kind == "f" else np.float64)
+    nulls = getattr(before, "null_count", int)()  # of polars, which has NaN beside them
+
+    def numbers(column: Array) -> Any:
+        """Give numbers back in their own type; one that it cannot hold is refused."""
+        known = ~np.isnan(column)
+        held = cast_values(column[known], kind, is_whole=isinstance(feature, Integer))
+        if known.all() or (kind.kind == "f" and not nulls):
+            return column.astype(kind)
+        if not (feature.takes_missing or isinstance(feature, Real)):
+            raise OverflowError(
+                f"`{feature.name}`: NaN does not fit a column of {kind}"
+            )
+        numbers = iter(held.tolist())
+        return [next(numbers) if one else None for one in known.tolist()]
 
     return numbers
 
@@ -157,17 +198,29 @@ def _kind_of(value: Any) -> type | None:
     return None if missing else type(value)
 
 
-def _values(column: Any) -> Array:
-    """Return a column as an array; what is no number becomes text."""
-    values = np.asarray(column)
-    if values.dtype.kind in "iufb":
-        return values
-    if values.dtype.kind in "mM":
-        raise DomainError(
-            f"the column `{getattr(column, 'name', '?')}` holds dates: turn it into"
-            " numbers first (days since some day, or a year)"
-        )
-    return np.array([_text(value) for value in values], dtype=object)
+def _values(column: Any) -> tuple[Array, np.dtype[Any]]:
+    """Return a column as an array and the type that it had; what is no number is text.
+
+    Whole numbers and truth values with gaps are floats and NaN here, if these hold them.
+    """
+    name = getattr(column, "name", "?")
+    known = column.dropna() if hasattr(column, "dropna") else column.drop_nulls()
+    values = np.asarray(known)
+    kind = np.dtype(getattr(column.dtype, "numpy_dtype", values.dtype))
+    # Of categories that are numbers, another number is none of them.
+    if kind.kind not in "iufb" or str(column.dtype) == "category":
+        texts = np.array([_text(value) for value in column], dtype=object)
+        return texts, texts.dtype
+    if len(known) == len(column):
+        return values.astype(kind, copy=False), kind
+    if kind.kind == "f" and np.isnan(values).any():
+        raise DomainError(f"the column `{name}` holds NaN and nulls: make them one")
+    held = np.full(len(column), np.nan, kind if kind.kind == "f" else np.float64)
+    there = np.asarray(
+        column.notna() if hasattr(column, "notna") else ~column.is_null()
+    )
+    held[there] = _cast_column(values.astype(kind), held.dtype, name)
+    return held, kind
 
 
 def infer_feature(name: str, values: Array) -> Feature:

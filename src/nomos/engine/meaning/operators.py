@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 from numbers import Number
 from typing import Any
@@ -20,6 +20,7 @@ from nomos.engine.meaning.vectors import (
     isclose,
     norm,
 )
+from nomos.lang.dates import to_days
 
 Function = Callable[..., Any]
 
@@ -73,6 +74,35 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return value in MISSING
     return value is None or is_nan(value)
+
+
+PYTHON: dict[str, Function] = {
+    "==": equal,
+    "!=": differ,
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+}
+
+
+def rank_names(levels: Sequence[str], names: Any) -> Any:
+    """Return the places of names in their order: of one, or of an array of them."""
+    places = {level: place for place, level in enumerate(levels)}
+    try:
+        if isinstance(names, np.ndarray):
+            found = [places[name] for name in names.ravel().tolist()]
+            return np.array(found, dtype=np.int64).reshape(names.shape)
+        return places[names]
+    except KeyError as error:
+        raise ValueError(f"{error} is none of {', '.join(levels)}") from None
+
+
+def compare_names(sign: str, levels: Sequence[str], left: Any, right: Any) -> bool:
+    """Compare two names by their order; what is no name, as always."""
+    if isinstance(left, str) and isinstance(right, str):
+        left, right = rank_names(levels, left), rank_names(levels, right)
+    return bool(PYTHON[sign](left, right))
 
 
 def item_at(items: Any, index: Any) -> Any:
@@ -166,6 +196,8 @@ BUILT_INS: dict[str, Function] = {
     "round": round_number,
     "missing": is_missing,
     "norm": norm,
+    "date": to_days,
+    "days": lambda count: count,
     "sqrt": extend_to_vectors(math.sqrt),
     "exp": extend_to_vectors(math.exp),
     "log": extend_to_vectors(math.log),

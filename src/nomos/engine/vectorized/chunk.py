@@ -37,6 +37,7 @@ class Cell:
     # Put off until someone asks: the expression, and what its names mean.
     later: tuple[core.Expr, dict[str, Cell]] | None = None
     known: Array | None = None  # for which rows it has been worked out
+    is_every: bool = False  # an index that stands for all of them, item by item
 
     def __post_init__(self) -> None:
         self.value = frozen(self.value)

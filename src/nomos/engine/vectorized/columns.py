@@ -15,12 +15,14 @@ from nomos.device import Array, to_host
 from nomos.diagnostics.source import Span
 from nomos.domain.records import Column
 from nomos.engine.answers import Answers
-from nomos.engine.interpreter import sides
+from nomos.engine.interpreter import levels_compared, sides
+from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import At, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.forms import members
 from nomos.engine.vectorized.rows import Rows
+from nomos.engine.vectorized.wide import list_of_answers
 from nomos.lang import core
 
 
@@ -44,6 +46,7 @@ class Columns:
         self.scope: Scope = {}
         self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
         self.margins: Array = np.empty(0)  # by how much the first of them is missed
+        self.told: Array = np.empty(0, dtype=np.int32)  # two bits for each rate
         self.reached = 0  # a bit for each `ensures` whose premise some case has
 
     @property
@@ -67,9 +70,18 @@ class Columns:
     def block(self) -> None:
         """Run a straight-line block; a total call is made where its answer is needed."""
         assert self.spec.code.straight is not None
+        lists, made = self.spec.code.lists, set[str]()
         with self.evaluator.counting():
             for let in self.spec.code.straight:
-                self._line(let)
+                name = let.name.partition("[")[0]
+                if let.name == core.item_name(name, 0) and not self.is_empty:
+                    items = list_of_answers(self.evaluator, *lists[name], self.scope)
+                    for number, value in enumerate(items or ()):
+                        made.add(item := core.item_name(name, number))
+                        self.scope[item] = self.chunk.cell(value, None)
+                    self.chunk.settle()
+                if let.name not in made:
+                    self._line(let)
 
     def _line(self, let: core.Let) -> None:
         """Run one line of the block."""
@@ -96,7 +108,8 @@ class Columns:
         count = len(self.chunk.rows)
         self.failed = np.zeros(count, dtype=np.int64)
         self.margins = np.full(count, np.nan)
-        rows = None if self._asks_all else find_undecided(self)
+        asks_all = self._asks_all or self.spec.rates
+        rows = None if asks_all else find_undecided(self)
         for number, condition in enumerate(self.spec.ensures):
             if rows is None:
                 holds = self._holds(number, condition.test)
@@ -109,11 +122,26 @@ class Columns:
             if len(at) and not self.verdicts_only:
                 self.margins[at] = self._margins(condition.test, at)
             self.failed[failing] |= 1 << number
+        self.told = self._tell_rates(count)
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.isolate_discarded(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.margins = self.failed[stays], self.margins[stays]
+            self.told = self.told[stays]
+
+    def _tell_rates(self, count: int) -> Array:
+        """Return which rates are of each case, and where that counts."""
+        told = np.zeros(count, dtype=np.int32)
+        for number, rate in enumerate(self.spec.rates):
+            at: At = None
+            if rate.given is not None:
+                at = np.flatnonzero(self.evaluator.truth(rate.given, None, self.scope))
+            if at is None or len(at):
+                counts = self.evaluator.truth(rate.event, at, self.scope)
+                bits = (1 + 2 * counts.astype(np.int32)) << 2 * number
+                told[slice(None) if at is None else at] |= bits
+        return told
 
     def _holds(self, number: int, test: core.Expr) -> Array:
         """Return where an `ensures` holds; note whether a case has what it is about."""
@@ -130,6 +158,9 @@ class Columns:
     def _margins(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""
         values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
+        if levels := levels_compared(test):
+            ranks = [vector.rank_column(levels, value) for value in values]
+            values = values if any(rank is None for rank in ranks) else ranks
         columns = [np.asarray(to_host(value)) for value in values]
         if not columns or any(c.dtype.kind not in "if" or c.ndim > 1 for c in columns):
             return np.nan

@@ -30,25 +30,17 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
-from nomos.engine.meaning.operators import contains, differ, equal
+from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
 from nomos.engine.program import Function, draws
-from nomos.engine.vectorized import forms, vector
+from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
+from nomos.engine.vectorized.wide import Items
 from nomos.errors import OF_THE_CASE, ModelError
 from nomos.lang import core
-
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "==": equal,
-    "!=": differ,
-    "<": lambda a, b: bool(a < b),
-    "<=": lambda a, b: bool(a <= b),
-    ">": lambda a, b: bool(a > b),
-    ">=": lambda a, b: bool(a >= b),
-}
 
 
 class Evaluator:
@@ -59,6 +51,8 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.items: dict[int, Items] = {}  # of long lists, by their size
+        self.occurrence = 0  # which of several equal items of a case is meant
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -125,7 +119,10 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                return forms.quantifier(self, expr, at, scope)
+                found = wide.quantifier(self, expr, at, scope)
+                return (
+                    forms.quantifier(self, expr, at, scope) if found is None else found
+                )
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
@@ -171,12 +168,14 @@ class Evaluator:
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
-        lanes = [Lane(call, case) for case in self._cases(values, at)]
-        Hub(self.answers).run(lanes)
+        coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
+        Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
+            self.chunk.add_calls(
+                at, np.array([min(1, one.calls) for one in coroutines])
+            )
         return self._collect_results(
-            [(lane.result, lane.failure) for lane in lanes], at
+            [(one.result, one.failure) for one in coroutines], at
         )
 
     def _collect_results(
@@ -217,8 +216,14 @@ class Evaluator:
     def _compare(self, expr: core.Compare, at: At, scope: Scope) -> Any:
         sides = [self.value(side, at, scope) for side in (expr.left, expr.right)]
         left, right = (s.array() if isinstance(s, Rows) else s for s in sides)
+        function: Function = PYTHON[expr.operator]
+        if expr.levels:
+            function = partial(compare_names, expr.operator, expr.levels)
+            sides = [vector.rank_column(expr.levels, side) for side in (left, right)]
+            if any(side is None for side in sides):
+                return self.each(function, [left, right], at)
+            left, right = sides
         result = vector.compare(expr.operator, left, right)
-        function = _PYTHON[expr.operator]
         if compares_plainly(expr):
             function = lambda a, b: bool(a == b)  # noqa: E731 - one of several
         elif result is None:
@@ -331,7 +336,8 @@ class Evaluator:
         else:
             # Each place in the spec has its own: a case never uses an answer twice.
             # A definition has its calls in several places, which differ in what they ask.
-            place = expr.function, expr.span.start, expr.span.end, core.tree_shape(expr)
+            at_span = expr.span.start, expr.span.end, self.occurrence
+            place = expr.function, *at_span, core.tree_shape(expr)
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():

@@ -8,12 +8,13 @@ done row by row. The second result marks the rows on which Python would raise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array, is_tensor, to_host
+from nomos.engine.meaning.operators import rank_names
 from nomos.engine.meaning.vectors import ARITHMETIC
 
 Result = tuple[Array, Array | None]
@@ -208,6 +209,15 @@ def compare(operator: str, left: Any, right: Any) -> Array | None:
     if operator == "!=" and (_is_float(a) or _is_float(b)):
         result = result & ~(np.isnan(a) | np.isnan(b))
     return result
+
+
+def rank_column(levels: Sequence[str], names: Any) -> Any:
+    """Return the places of names in their order; None where a row has no such name."""
+    try:
+        is_names = isinstance(names, str) or names.dtype.kind in "OU"
+        return rank_names(levels, names) if is_names else None
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def _compare_strings(operator: str, left: Any, right: Any) -> Array | None:

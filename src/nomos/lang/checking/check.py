@@ -12,7 +12,6 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.diagnostics.render import render_all
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.calls import levels_of
 from nomos.lang.checking.declarations import (
     Library,
     Shared,
@@ -21,7 +20,10 @@ from nomos.lang.checking.declarations import (
     is_within_limits,
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
+from nomos.lang.checking.features import levels_of
+from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.scope import Role, Scope, Symbol
+from nomos.lang.dates import to_days
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
@@ -81,9 +83,9 @@ def check_origin(origin: Origin) -> Checked:
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
     later = _elaborate_variables(scope, tree.later_variables)
-    ensures = _elaborate_conditions(scope, tree.ensures)
+    rates, campaign_ensures, ensures = _elaborate_ensures(scope, tree.ensures)
     _check_ensures_named_apart(scope, tree.ensures)
-    _check_outputs_matter(scope, parsed, (*later, *ensures))
+    _check_outputs_matter(scope, parsed, (*later, *ensures), rates)
     if not tree.ensures and "ensures" not in parsed.unread:
         end = len(source.text.rstrip())
         scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
@@ -105,6 +107,8 @@ def check_origin(origin: Origin) -> Checked:
         k=block[1],
         params=tuple(scope.params.values()),
         origin=origin,
+        rates=rates,
+        campaign_ensures=campaign_ensures,
     )
     return Checked(source, spec, diagnostics)
 
@@ -238,6 +242,24 @@ def _elaborate_conditions(
     return tuple(conditions)
 
 
+def _elaborate_ensures(
+    scope: Scope, ensures: tuple[syntax.Ensures, ...]
+) -> tuple[
+    tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
+]:
+    """Return rates, the `ensures` that speak of them, and those of single cases."""
+    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
+    rates: list[core.Rate] = []
+    scope.rates = rates
+    conditions = _elaborate_conditions(scope, of_rates)
+    scope.rates = None
+    if not any(d.code is Code.INVALID_RATE for d in scope.diagnostics):
+        for condition in conditions:
+            check_campaign_ensures(scope, condition.test)
+    others = tuple(e for e in ensures if e not in of_rates)
+    return tuple(rates), conditions, _elaborate_conditions(scope, others)
+
+
 def _forall_indices(test: core.Expr) -> tuple[str, ...]:
     """Return the indices of a `forall`, and of those that it holds."""
     found: tuple[str, ...] = ()
@@ -248,10 +270,16 @@ def _forall_indices(test: core.Expr) -> tuple[str, ...]:
 
 
 def _check_outputs_matter(
-    scope: Scope, parsed: Parsed, after: tuple[core.Let | core.Condition, ...]
+    scope: Scope,
+    parsed: Parsed,
+    after: tuple[core.Let | core.Condition, ...],
+    rates: tuple[core.Rate, ...],
 ) -> None:
     """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
     used = set(parsed.unread)
+    of_rates = (e for rate in rates for e in (rate.event, rate.given) if e is not None)
+    for expr in of_rates:
+        used |= {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
     for item in after:
         expr = item.value if isinstance(item, core.Let) else item.test
         names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
@@ -329,6 +357,8 @@ def _parse_param_value(type_: Type, text: str) -> Value | None:
     if type_ is Type.BOOL:
         return _TRUTHS.get(text.lower())
     try:
+        if type_ is Type.DATE:
+            return to_days(text)
         number = int(text) if type_ is Type.INT else float(text)
     except ValueError:
         return None

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
+from nomos.lang.checking.dates import read_date
 from nomos.lang.checking.expressions import elaborate_expr
 from nomos.lang.checking.scope import Definition, Role, Scope, Symbol
 from nomos.lang.nodes import PlacedNode, children, walk
@@ -18,7 +19,13 @@ from nomos.lang.writing.format import format_expr
 
 Value = int | float | str | bool
 Library = Source | str  # a file to `use`, or why it cannot be read
-TYPES = {"int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING}
+TYPES = {
+    "int": Type.INT,
+    "real": Type.REAL,
+    "bool": Type.BOOL,
+    "string": Type.STRING,
+    "date": Type.DATE,
+}
 _LARGEST = 5000  # nodes of a definition, with all that it uses
 _LONGEST_SHOWN = 60  # characters of a definition that a note repeats
 _DRAWS = ("randInt", "randReal")
@@ -122,7 +129,7 @@ class Shared:
             return param
         if isinstance(allowed, syntax.OneOf):
             return replace(param, one_of=tuple(values))
-        if param.type not in NUMBERS:
+        if param.type not in NUMBERS | {Type.DATE}:
             help = f"list what it may be: `in {{{param.value!r}}}`"
             self._report_declaration(
                 node, allowed, "has a range, but is no number", help
@@ -137,6 +144,8 @@ class Shared:
         self, node: syntax.Param, expr: syntax.Expr
     ) -> tuple[Value, Type]:
         value = elaborate_expr(self.scope, expr)
+        if node.type is not None and node.type.name == "date":
+            value = read_date(value)
         if isinstance(value, core.Constant) and value.value is not None:
             return value.value, value.type
         help = "give a number, a string or a truth value"
@@ -250,6 +259,8 @@ def is_of_type(value: Value, type_: Type) -> bool:
             return type(value) in (int, float)
         case Type.BOOL:
             return isinstance(value, bool)
+        case Type.DATE:
+            return type(value) in (int, float)
         case Type.STRING:
             return isinstance(value, str)
         case _:

@@ -9,24 +9,25 @@ from typing import Any, Literal, assert_never, cast
 from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.calls import (
-    INTEGER,
-    ORDERED,
-    TRUTH,
     balance_chain,
     check_body,
     check_ends,
-    check_level,
+    resolve_call,
+)
+from nomos.lang.checking.comparisons import elaborate_comparison, type_family
+from nomos.lang.checking.dates import check_arithmetic, read_dates
+from nomos.lang.checking.features import get_feature, levels_of, set_feature
+from nomos.lang.checking.rates import elaborate_rate, is_rate
+from nomos.lang.checking.scope import Definition, Role, Scope
+from nomos.lang.checking.types import (
+    INTEGER,
+    TRUTH,
     check_types,
     common_type,
-    get_feature,
     is_indexed,
-    levels_of,
-    resolve_call,
-    set_feature,
     wrong_count,
     wrong_type,
 )
-from nomos.lang.checking.scope import Definition, Role, Scope
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 from nomos.lang.reading.tree import operands_of, operator_chain
@@ -60,6 +61,11 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
             return _elaborate_call(scope, expr)
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
+        case syntax.Given(event=event):
+            scope.report(
+                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
+            )
+            return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
             return _elaborate_unary(
                 scope, operator, elaborate_expr(scope, operand), span
@@ -73,7 +79,7 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
                 elaborate_expr(scope, expr.left),
                 elaborate_expr(scope, expr.right),
             )
-            return _elaborate_comparison(scope, operator, left, right, span)
+            return elaborate_comparison(scope, operator, left, right, span)
         case syntax.Membership():
             return _elaborate_membership(scope, expr)
         case syntax.Conditional():
@@ -139,17 +145,9 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     result = elaborate_expr(scope, nodes[-1].left)
     for node in reversed(nodes):
         right = elaborate_expr(scope, node.right)
-        sides = [
-            s
-            for s in (result, right)
-            if s.type is not Type.RECORD or not is_indexed(scope, s)
-        ]
-        check_types(scope, f"`{node.operator}`", NUMBERS, "numbers", *sides)
+        result, right = read_dates(result, right)
         sign = cast('Literal["+", "-", "*", "/", "%", "**"]', node.operator)
-        types = {result.type, right.type}
-        type_ = Type.REAL if sign == "/" or Type.REAL in types else Type.INT
-        if not types <= NUMBERS or (sign == "**" and type_ is Type.INT):
-            type_ = Type.UNKNOWN  # of a power, it depends on the sign of the exponent
+        type_ = check_arithmetic(scope, sign, result, right)
         span = scope.place_of(node.span)
         result = core.Arithmetic(sign, result, right, span=span, type=type_)
     return result
@@ -163,34 +161,6 @@ def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
         return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
     return core.Logic("==>", premise, parts[-1], span=span, type=Type.BOOL)
-
-
-def _elaborate_comparison(
-    scope: Scope, operator: str, left: core.Expr, right: core.Expr, span: Span
-) -> core.Expr:
-    sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
-    made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
-    if operator not in ("==", "!="):
-        words = "numbers or strings"
-        if not check_types(scope, f"`{operator}`", ORDERED, words, left, right):
-            return made
-    kinds = {_type_family(left.type), _type_family(right.type)}
-    if Type.UNKNOWN not in (left.type, right.type) and len(kinds) > 1:
-        what = f"`{operator}` with {left.type.value} on its left"
-        wanted, got = "the same on its right", right.type.value
-        help = None
-        if kinds == {"number", Type.STRING.name}:
-            help = "a number is written without quotes, a string with them"
-        wrong_type(scope, right.span, what, wanted, got, help)
-    if operator in ("==", "!="):
-        check_level(scope, levels_of(scope, left), right)
-        check_level(scope, levels_of(scope, right), left)
-    return made
-
-
-def _type_family(type_: Type) -> str:
-    numbers = type_ in NUMBERS or type_ is Type.BOOL  # flags are 0 and 1
-    return "number" if numbers else type_.name
 
 
 def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
@@ -212,16 +182,16 @@ def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     scope.bound = bound
     if isinstance(expr.allowed, syntax.OneOf):
         tests = [
-            _elaborate_comparison(scope, "==", subject, part, part.span)
+            elaborate_comparison(scope, "==", subject, part, part.span)
             for part in parts
         ]
         test = balance_chain("||", tests)
     else:
         low, high = parts
         check_ends(scope, low, high, scope.place_of(expr.allowed.span))
-        least = _elaborate_comparison(scope, ">=", subject, low, low.span)
+        least = elaborate_comparison(scope, ">=", subject, low, low.span)
         test = balance_chain(
-            "&&", [least, _elaborate_comparison(scope, "<=", subject, high, high.span)]
+            "&&", [least, elaborate_comparison(scope, "<=", subject, high, high.span)]
         )
     if is_simple:
         return replace(test, span=span)
@@ -232,7 +202,7 @@ def _elaborate_conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
     test = elaborate_condition(scope, expr.test, "`if`")
     yes, no = elaborate_expr(scope, expr.yes), elaborate_expr(scope, expr.no)
     known = Type.UNKNOWN not in (yes.type, no.type)
-    if known and _type_family(yes.type) != _type_family(no.type):
+    if known and type_family(yes.type) != type_family(no.type):
         what = f"`if` with {yes.type.value} behind `then`"
         wanted = "the same behind `else`"
         wrong_type(scope, no.span, what, wanted, no.type.value)
@@ -328,6 +298,8 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
             help = None if imports else f"import it: `import {qualifier.name};`"
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
+    if is_rate(scope, expr):
+        return elaborate_rate(scope, expr, elaborate_condition)
     arguments = _elaborate_arguments(scope, expr)
     symbol = None if qualifier else scope.symbols.get(function.name)
     if symbol is not None and symbol.kind is Role.DEFINITION:

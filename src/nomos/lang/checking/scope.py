@@ -14,7 +14,7 @@ from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
-from nomos.lang.types import BUILT_IN, SHARED_WORDS, Offer, Type
+from nomos.lang.types import BUILT_IN, SHARED_WORDS, FeatureType, Offer, Type
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
 
@@ -81,7 +81,9 @@ class Scope:
     definitions: dict[str, Definition] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
     # What the names that stand for a feature of levels can be.
-    levels: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    levels: dict[str, FeatureType | None] = field(default_factory=dict)
+    rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
+    order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.
     local: dict[str, core.Expr] = field(default_factory=dict)
     bound: frozenset[str] = frozenset()  # the names that these have in the core

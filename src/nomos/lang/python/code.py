@@ -12,17 +12,20 @@ from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
 from nomos.lang.checking.calls import (
     find_signature,
-    get_feature,
     resolve_call,
     resolve_function,
     resolve_label,
-    set_feature,
-    wrong_type,
 )
+from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
+from nomos.lang.checking.types import wrong_type
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import always_assigned, count_invocations
+from nomos.lang.python.flow import (
+    ParamValues,
+    always_assigned,
+    count_invocations,
+)
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
 
@@ -80,15 +83,28 @@ class _Block:
         self._check_outside_names()
         called = {self._function_name(call.func) for call in self.calls}
         named = frozenset(name for name in called if name is not None)
-        constants = _Constants(self.scope, self.outside)
+        constants = ParamValues(self.scope.params, self.outside)
         for statement in statements:
             constants.visit(statement)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
         k = count_invocations(statements, self._model_calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        lets = _Straight(self).to_lets(statements)
-        return core.Code(tuple(statements), lets, named), k
+        straight = _Straight(self)
+        lets = straight.to_lets(statements)
+        self._note_levels(lets, named)
+        return core.Code(tuple(statements), lets, named, straight.lists), k
+
+    def _note_levels(
+        self, lets: tuple[core.Let, ...] | None, called: frozenset[str]
+    ) -> None:
+        """Note which names have ordered levels; where that is not seen, which may."""
+        for let in lets or ():
+            self.scope.levels[let.name] = levels_of(self.scope, let.value)
+        orders = {} if self.scope.offer is None else self.scope.offer.orders
+        found = {order for name, order in orders.items() if name in called}
+        if lets is None and len(found) == 1:
+            (self.scope.order,) = found
 
     def _model_calls_of(self, function: ast.expr) -> int | None:
         """Return how many calls of a model it is to call a function."""
@@ -230,20 +246,6 @@ class _Block:
                 return None
 
 
-class _Constants(ast.NodeTransformer):
-    """Puts the values of params in the place of their names."""
-
-    def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
-        self.params = scope.params
-        self.outside = outside
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        param = self.params.get(node.id)
-        if param is None or id(node) not in self.outside:
-            return node
-        return ast.copy_location(ast.Constant(param.value), node)
-
-
 class _NotStraight(Exception):
     """The block needs to run as Python."""
 
@@ -259,6 +261,7 @@ class _Straight:
         self.assigned: set[str] = set(block.values)
         self.sizes = dict(block.scope.sizes)  # of the lists that have a name
         self.made: set[str] = set()  # the lists among the names that the block assigns
+        self.lists: dict[str, tuple[str, core.Expr]] = {}  # as in the core's code
         self.local: dict[str, str] = {}  # the item that the name of a loop stands for
 
     def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
@@ -322,6 +325,8 @@ class _Straight:
             case _:
                 raise _NotStraight
         lets = []
+        self.local = {item: core.item_name(over, "*")}
+        self.lists[name] = over, self._translate_expression(node.elt)
         for index in range(self.sizes[over]):
             self.local = {item: core.item_name(over, index)}
             value = self._translate_expression(node.elt)

@@ -18,7 +18,7 @@ _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
 LONGEST_SHOWN = 24  # characters of a number that a message repeats
 
 
-class Unreadable(Exception):
+class Unparsable(Exception):
     """Something the grammar admits and the language does not."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -50,10 +50,10 @@ def _build_number(token: Token) -> syntax.Number:
     span = token_span(token)
     if len(token) > _LONGEST_NUMBER:
         reason = f"it has more than {_LONGEST_NUMBER} characters"
-        raise Unreadable(invalid_number(span, token, reason))
+        raise Unparsable(invalid_number(span, token, reason))
     value = int(token) if token.isdigit() else float(token)
     if value == float("inf"):
-        raise Unreadable(invalid_number(span, token, "it is too large"))
+        raise Unparsable(invalid_number(span, token, "it is too large"))
     return syntax.Number(value, str(token), span=span)
 
 
@@ -75,7 +75,7 @@ def _build_string(token: Token) -> syntax.String:
         reason = getattr(error, "msg", None) or str(error)
         if reason.startswith("(unicode error)"):
             reason = reason.rpartition(": ")[2]  # before it, Python names a codec
-        raise Unreadable(Code.INVALID_STRING.at(span, reason=reason)) from None
+        raise Unparsable(Code.INVALID_STRING.at(span, reason=reason)) from None
     return syntax.String(value, str(token), span=span)
 
 
@@ -106,6 +106,7 @@ _NODES = {
     "unary": syntax.Unary,
     "feature": syntax.Feature,
     "named": syntax.Named,
+    "given": syntax.Given,
     "update": syntax.Update,
     "call": syntax.Call,
 }
@@ -190,7 +191,7 @@ class _Build(Transformer[Token, Any]):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
         help = "only the functions of an imported domain are called with a dot"
-        raise Unreadable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
+        raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:
         return tuple(_meaningful_parts(children))

@@ -18,7 +18,7 @@ from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
-from nomos.lang.reading.grammar import Unreadable, parse_text
+from nomos.lang.reading.grammar import Unparsable, parse_text
 from nomos.lang.reading.syntax_errors import explain_syntax_error
 from nomos.lang.reading.tree import (
     COMMENT,
@@ -66,7 +66,7 @@ def parse_spec(source: Source) -> Parsed:
     block = syntax.Block(source.text[opening + 1 : end], span=span)
     try:
         sections = parse_text(blank_out(source.text, opening + 1, end), "spec")
-    except (UnexpectedInput, Unreadable):
+    except (UnexpectedInput, Unparsable):
         return _parse_with_mistakes(source, block)
     spec = build_spec(source, sections, block)
     if any(depth_exceeds(node) for node in sections):
@@ -88,7 +88,7 @@ def parse_library(
     """Return the statements of a file that `use` names, or the first mistake in it."""
     try:
         statements: list[syntax.Shared] = parse_text(library.text, "library")
-    except Unreadable as error:
+    except Unparsable as error:
         return error.diagnostic
     except UnexpectedInput as error:
         return explain_syntax_error(error, library.text, Span(0, len(library.text)))
@@ -248,7 +248,7 @@ def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
     whole = chunk if text.endswith(";") else Span(chunk.start, chunk.end + 1)
     try:
         node = parse_text(ended, "statement", whole)
-    except Unreadable as error:
+    except Unparsable as error:
         state.diagnostics.append(error.diagnostic)
     except UnexpectedInput as error:
         state.diagnostics.append(explain_syntax_error(error, state.text, chunk))

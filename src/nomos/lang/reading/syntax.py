@@ -72,6 +72,14 @@ class Named(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Given(Node):
+    """What a rate is of, among the cases that have what stands behind the `|`."""
+
+    event: Expr
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Feature(Node):
     """A feature of a record, `x.age`."""
 
@@ -179,6 +187,7 @@ Expr = (
     | Name
     | Call
     | Named
+    | Given
     | Feature
     | Update
     | Unary

@@ -144,6 +144,8 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     names = _LIST_OF_NAMES.match(text, chunk.start)
     if token == "," and names:
         return f"write one `{names[1]}` for each name"
+    if token == "|":
+        return "write `||`; a single `|` stands in `rate(a | b)` alone"
     if token == "!":
         return "put the negation in parentheses: `(!a)`"
     if token == ":=":

@@ -78,6 +78,8 @@ def _precedence_of(expr: syntax.Expr) -> int:
             return _COMPARE
         case syntax.Conditional() | syntax.Quantifier() | syntax.Named():
             return _WHOLE
+        case syntax.Given():
+            return _WHOLE
         case syntax.Number() | syntax.String() | syntax.Constant() | syntax.Name():
             return _POSTFIX
         case syntax.Call() | syntax.Feature() | syntax.Update() | syntax.Index():
@@ -127,6 +129,10 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             return _string_text(expr)
         case syntax.Constant(value=truth):
             return "null" if truth is None else str(truth).lower()
+        case syntax.Given(event=event, condition=condition):
+            return Group(
+                (_expr_doc(event), " |", Nest((Line(" "), _expr_doc(condition))))
+            )
         case syntax.Name(name=name):
             return name
         case syntax.Call():
@@ -163,14 +169,18 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
             inside = (_expr_doc(value), Line(" "), f"for {item.name} in ")
             return _brackets_doc("[", (*inside, _operand_doc(over, _POSTFIX)), "]")
         case syntax.Quantifier():
-            between = " < " if expr.is_ordered else ", "
-            names = between.join(index.name for index in expr.indices)
-            head: Doc = (f"{expr.word} {names} in ", _operand_doc(expr.over, _POSTFIX))
-            if expr.condition is not None:
-                head = (head, " if ", _expr_doc(expr.condition))
-            return Group((head, ":", Nest((Line(" "), _expr_doc(expr.body)))))
+            return _quantifier_doc(expr)
         case _:
             assert_never(expr)
+
+
+def _quantifier_doc(expr: syntax.Quantifier) -> Doc:
+    between = " < " if expr.is_ordered else ", "
+    names = between.join(index.name for index in expr.indices)
+    head: Doc = (f"{expr.word} {names} in ", _operand_doc(expr.over, _POSTFIX))
+    if expr.condition is not None:
+        head = (head, " if ", _expr_doc(expr.condition))
+    return Group((head, ":", Nest((Line(" "), _expr_doc(expr.body)))))
 
 
 def _limits_doc(allowed: syntax.OneOf | syntax.Between) -> Doc:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import number
+from nomos.domain.reading.cells import number
 from nomos.domain.schema import Category, Feature
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores

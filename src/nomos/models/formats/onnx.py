@@ -148,5 +148,4 @@ KIND = ModelKind(
     is_mine=_is_onnx,
     load=load_onnx,
     flavour=("onnx", "data", "model.onnx"),
-    trainer="nomos.train.repairing.trainers.onnx_network:make_onnx_trainer",
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.dates import Dated
 from nomos.domain.reading.csvfile import to_frame
 from nomos.domain.schema import MISSING, Category
 from nomos.errors import ModelError
@@ -58,7 +59,8 @@ class EstimatorModel(Adapter):
         self.columns = None if names is None else list(names)
         self.levels = _known_levels(estimator, self.columns or [])
         self._by_place: bool | None = None  # not yet known
-        self._takes_texts: bool | None = None
+        # How dates are written, and whether categories are texts; not yet known.
+        self._frame_kind: tuple[str, bool] | None = None
 
     def extract_structure(self, width: int) -> Structure:
         """Return what the estimator is made of."""
@@ -82,7 +84,8 @@ class EstimatorModel(Adapter):
         if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
         told = () if self.schema is None else self.schema.features
-        if array.dtype.kind in "biuf" and any(isinstance(f, Category) for f in told):
+        is_named = any(isinstance(f, Category | Dated) for f in told)
+        if array.dtype.kind in "biuf" and is_named:
             return self._make_named_frame(array)
         import pandas as pd
 
@@ -94,14 +97,25 @@ class EstimatorModel(Adapter):
         return array if self._by_place else frame
 
     def _make_named_frame(self, array: Array) -> Any:
-        """Return rows as a frame with the names of categories, texts or pandas' own kind."""
-        assert self.schema is not None
-        frame = to_frame(array, self.schema)[self.columns]
-        if self._takes_texts is None and len(array):
+        """Return rows as the kind of frame that the model takes."""
+        kinds = [
+            (dates, texts)
+            for texts in (True, False)
+            for dates in ("text", "days", "datetime64[ns]")
+        ]
+        if self._frame_kind is None and len(array):
             # Trained on categories, these answer for texts, but are not trained on them.
-            of_kinds = is_instance(self.estimator, _HISTOGRAMS)
-            self._takes_texts = not of_kinds and self._takes_frame(frame[:_TRIED])
-        if self._takes_texts is not False:
+            if is_instance(self.estimator, _HISTOGRAMS):
+                kinds = kinds[3:]
+            tried = (k for k in kinds if self._takes_frame(array[:_TRIED], *k))
+            self._frame_kind = next(tried, kinds[3])
+        return self._build_frame(array, *(self._frame_kind or kinds[0]))
+
+    def _build_frame(self, array: Array, dates: str, texts: bool) -> Any:
+        """Return rows as a frame: dates as texts or others, categories as texts or not."""
+        assert self.schema is not None
+        frame = to_frame(array, self.schema, dates=dates)[self.columns]
+        if texts:
             return frame
         import pandas as pd
 
@@ -112,9 +126,9 @@ class EstimatorModel(Adapter):
         }
         return frame.astype(kinds)
 
-    def _takes_frame(self, frame: Any) -> bool:
+    def _takes_frame(self, array: Array, dates: str, texts: bool) -> bool:
         try:
-            self.label_rows(frame)
+            self.label_rows(self._build_frame(array, dates, texts))
         except Exception:  # a library's own
             return False
         return True

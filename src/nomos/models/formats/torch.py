@@ -8,7 +8,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -246,31 +245,6 @@ def _report_damage(what: str) -> Iterator[None]:
         logging.disable(before)
 
 
-def _write_bytes(what: Any, save: str = "save") -> bytes:
-    """Return what a function of torch writes."""
-    written = io.BytesIO()
-    attrgetter(save)(need_torch())(what, written)
-    return written.getvalue()
-
-
-def write_weights(module: Any) -> bytes:
-    """Return a file of a module's weights."""
-    return _write_bytes(module.state_dict())
-
-
-def _write_exported(module: Any) -> bytes:
-    """Export a program again, for the same shapes as it was first exported for."""
-    torch = need_torch()
-    inputs = [node for node in module.graph.nodes if node.op == "placeholder"]
-    example = inputs[0].meta["val"]
-    count, *shape = example.shape
-    free = not isinstance(count, int)
-    rows = torch.zeros([2 if free else count, *shape], dtype=example.dtype)
-    dynamic = ({0: torch.export.Dim("rows")},) if free else None
-    program = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
-    return _write_bytes(program, "export.save")
-
-
 # What a module that torch.save wrote before it wrote zip archives begins with.
 _BEFORE_ZIP = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
@@ -292,7 +266,6 @@ EXPORTED = ModelKind(
     is_mine=_is_exported,
     load=load_exported,
     takes_precision=True,
-    to_train=lambda model: (model.module, _write_exported),
 )
 SCRIPTED = ModelKind(
     name="TorchScript file",
@@ -301,10 +274,6 @@ SCRIPTED = ModelKind(
     is_mine=lambda file: "constants.pkl" in file.inner,
     load=load_script,
     takes_precision=True,
-    to_train=lambda model: (
-        model.module,
-        lambda module: _write_bytes(module, "jit.save"),
-    ),
 )
 SAVED = ModelKind(
     name="file of torch.save",
@@ -319,5 +288,4 @@ SAVED = ModelKind(
     flavour=("pytorch", "model_data", "data"),
     types=("torch.nn:Module",),
     adapt=lambda module, name: TorchModel(module.eval(), name),
-    to_train=lambda model: (model.module, _write_bytes),
 )

@@ -98,7 +98,7 @@ class Ledger:
         self._kept = 0
         with explain_failures(self.path):
             if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 ignore = path.parent / ".gitignore"
                 if not ignore.exists() and not ignore.is_symlink():
                     ignore.write_text("*\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from nomos import __version__
 from nomos.report.texts import clip_text
 from nomos.report.view import Failure, view_property
 from nomos.results.gate import Ruling
+from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Ensures, Result, Subject
 from nomos.terminal import printable
 
@@ -61,7 +62,7 @@ def sarif_document(
 def _rules_of(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a rule for the property, and one for each `ensures` that has a name."""
     about = {result.name: result.subject.description or result.name}
-    for one in result.subject.ensures:
+    for one in (*result.subject.ensures, *result.rates):
         about.setdefault(_rule_of(result, one), one.text)
     for id, text in about.items():
         yield id, {"id": id, "shortDescription": {"text": _clip_texts(text)}}
@@ -87,7 +88,17 @@ def _sarif_results(
     found = view_property([result]).found_words
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
-    return [
+    rates = [
+        {
+            "ruleId": (rule := _rule_of(result, rate)),
+            "ruleIndex": rules.index(rule),
+            "level": "note" if passes else "error",
+            "message": {"text": _clip_texts(f"`{rate.text}`: {measured_text(rate)}")},
+            "locations": [_sarif_location(subject.spec, rate.line)],
+        }
+        for rate in result.broken_rates
+    ]
+    return rates + [
         {
             "ruleId": (rule := _rule_of(result, find_ensures(subject, bug))),
             "ruleIndex": rules.index(rule),

@@ -18,7 +18,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Violations, join_violations, no_violations
+from nomos.engine.judged import ChunkCrash, Violations, join_violations, no_violations
 from nomos.results.bug_list import BugList
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
@@ -56,7 +56,7 @@ class Taken:
     """What came of the violations of a chunk."""
 
     bugs: list[Bug] = field(default_factory=list)  # new ones that were run in isolation
-    crashes: list[CrashedCase] = field(default_factory=list)
+    crashes: list[ChunkCrash] = field(default_factory=list)
     stops_at: int | None = None  # the row behind the first bug, where that is the end
 
 
@@ -168,7 +168,7 @@ class Bugs:
     ) -> None:
         how = _how(outcome)
         if how is How.CRASHED:
-            crash = CrashedCase(
+            crash = ChunkCrash(
                 int(new.rows[number]),
                 new.choices_of(number),
                 outcome.why,

@@ -18,7 +18,7 @@ import numpy as np
 
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Judged
+from nomos.engine.judged import ChunkCrash, Judged
 from nomos.results.calls import CallCounts
 from nomos.results.result import (
     Counts,
@@ -35,12 +35,13 @@ from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
     count_reasons,
     find_reached,
+    find_starved,
     idle,
     starvation,
-    starves_at,
     too_few_calls,
 )
 from nomos.runner.campaigns.plans.ranges import Plan, Range
+from nomos.runner.campaigns.rates import CampaignRates
 from nomos.runner.campaigns.violations import MOST_TOLD_APART, ViolationTable
 from nomos.runner.events import BugFound, Crashed, Event, Progress
 from nomos.runner.executors.worker import About
@@ -72,10 +73,12 @@ class Campaign:
         self.plan = plan
         self.seed = seed
         self.meter = meter or Meter(options.calls)
+        self.meter.seconds, self.meter.clock = options.time, lambda: self.seconds
         self.spent = 0  # by the search, if each case had run by itself
         self.recorded = Recorded()
         self.totals = no_totals()
         self.reasons: Counter[str] = Counter()  # of discards
+        self.rates = CampaignRates(about.campaign_ensures, about.rates)
         self.crashes: dict[str, Crash] = {}  # the first of each kind
         self.bugs = Bugs(
             self.subject,
@@ -170,7 +173,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input)
+        planned = self.plan.next(wanted, per_input, shares=shares)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -218,8 +221,9 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        seconds = self.options.time
-        if not self.stop and seconds is not None and self.seconds >= seconds:
+        if not self.stop and time.time() >= self.meter.find_ends().get(
+            "search", math.inf
+        ):
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
@@ -274,7 +278,8 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        starved = self._where_starved(judged)
+        drawn = totals.tests, totals.discarded
+        starved = None if self.plan.is_listed else find_starved(judged, *drawn)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
@@ -286,23 +291,13 @@ class Campaign:
             self.problem = starvation(reasons, tests, discarded)
         return end, why
 
-    def _where_starved(self, judged: Judged) -> int | None:
-        """Return behind which case the campaign starves, None where it does not."""
-        discarded = judged.verdicts == Verdict.DISCARDED
-        if self.plan.is_listed or not discarded.any():
-            return None
-        at = starves_at(
-            self.totals.tests + np.cumsum(judged.accepted),
-            self.totals.discarded + np.cumsum(discarded),
-        )
-        return None if at is None else at + 1
-
     def _count(self, judged: Judged, end: int) -> None:
         verdicts, totals = judged.verdicts[:end], self.totals
         calls = judged.calls[:end]
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
+        totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
         totals.tests += int(judged.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
@@ -310,10 +305,11 @@ class Campaign:
         self.asked_again += judged.asked_again
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
+        self.rates.add(judged.told[:end])
         if judged.reasons:
             self.reasons += count_reasons(judged, end)
 
-    def _crash(self, crash: CrashedCase) -> list[Event]:
+    def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
         kind = crash.error
         if kind in self.crashes:
@@ -322,8 +318,8 @@ class Campaign:
             return []
         if len(self.crashes) >= MOST_CRASH_KINDS:
             return []
-        case = self.next_case + crash.row
-        self.crashes[kind] = Crash(case, crash.choices, kind, crash.traceback)
+        ended = self.next_case + crash.row, crash.choices, kind, crash.traceback
+        self.crashes[kind] = Crash(*ended, is_unreadable=crash.is_unreadable)
         return [Crashed(self.subject, self.seed, self.crashes[kind])]
 
     def counts(self) -> Counts:
@@ -343,7 +339,10 @@ class Campaign:
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
-        problem = problem_of(counts, problem, hidden, accepted, self.asked_again)
+        shares = accepted, self.asked_again, self.options.accept_unreadable
+        problem = problem_of(counts, problem, hidden, *shares)
+        is_sample = self.plan.scope == "sample" and self.stop != "a bug was found"
+        rates = self.rates.judge(is_exact=complete, is_sample=is_sample)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -351,7 +350,7 @@ class Campaign:
             search=self.plan.search,
             mode=self.about.mode,
             counts=counts,
-            verdict=verdict_of(counts, problem, complete, still, accepted),
+            verdict=verdict_of(counts, problem, complete, still, accepted, rates),
             reason=self.stop,
             problem=problem,
             scope=self.plan.scope,
@@ -360,6 +359,7 @@ class Campaign:
             rate=rate,
             next_bug=next_bug,
             ensures=self._ensures(counts),
+            rates=rates,
             margins=table.count_margins(),
             bugs=self.bugs.finish_bugs(),
             crashes=tuple(self.crashes.values()),
@@ -376,7 +376,7 @@ class Campaign:
             return too_few_calls(self.meter.limit, self.calls_of_case)
         if not counts.tests and counts.discarded:
             return starvation(self.reasons, 0, counts.discarded)
-        if counts.passed and not self.reached:
+        if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
         return ""
 

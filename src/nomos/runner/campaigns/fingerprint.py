@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos import __version__
-from nomos.models.kinds import all_kinds
+from nomos.models.kinds import library_names
 from nomos.runner.jobs import Prepared
 
 _MOST_BYTES, _MOST_ITEMS, _MOST_LAZY = 2**25, 10_000, 64
@@ -48,8 +48,7 @@ def _loaded_versions() -> Iterator[str]:
     """Yield what ran the campaign: Nomos, Python, and the libraries of models in use."""
     yield f"nomos {__version__}"
     yield f"python {platform.python_version()}"
-    names = {name for kind in all_kinds() for name in (kind.extra, kind.package)}
-    for name in sorted(names & sys.modules.keys()):
+    for name in sorted(library_names() & sys.modules.keys()):
         if version := getattr(sys.modules[name], "__version__", ""):
             yield f"{name} {version}"
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.interpreter import Verdict as CaseVerdict
 from nomos.engine.judged import Judged
 from nomos.results.result import Crash, Ensures, Result, Verdict
 from nomos.results.verdict import MOVING
@@ -29,6 +30,18 @@ def starves_at(tests: Array, discarded: Array) -> int | None:
         discarded > MOST_DISCARDS_PER_TEST * tests
     )
     return int(np.argmax(starving)) if starving.any() else None
+
+
+def find_starved(judged: Judged, tests: int, discarded: int) -> int | None:
+    """Return behind which case a campaign starves, None where it does not.
+
+    It had so many tests and discarded cases before.
+    """
+    out = judged.verdicts == CaseVerdict.DISCARDED
+    if not out.any():
+        return None
+    at = starves_at(tests + np.cumsum(judged.accepted), discarded + np.cumsum(out))
+    return None if at is None else at + 1
 
 
 def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from nomos.domain.domain import Domain
-from nomos.errors import NomosError, NotProvable, StoreError
+from nomos.domain.meter import CallsSpent
+from nomos.errors import NotProvable, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import with_proof
@@ -51,9 +51,11 @@ class Proofs:
         assert isinstance(result.live, Reopened)
         key = repr((result.subject.spec, fingerprint(result.live.ready_job)))
         if key not in self._done:
-            proof = self.prove_alone(result.live).proof
+            with result.live.meter_calls("proof"):
+                proof = self.prove_alone(result.live).proof
             assert proof is not None
             self._done[key] = proof
+            result = replace(result, calls=result.live.count_calls(result.calls))
         return with_proof(result, self._done[key])
 
     def _proof(self, prepared: Prepared) -> Proof:
@@ -61,8 +63,11 @@ class Proofs:
         program = prepared.engine.program
         try:
             return self._prover(prepared.domain).verify(program, self.options)
-        except NotProvable as error:
-            return open_proof(error, program.spec, self.options)
+        except CallsSpent:
+            error = NotProvable("the calls are used up; `--calls` gives more")
+        except NotProvable as why:
+            error = why
+        return open_proof(error, program.spec, self.options)
 
     def _prover(self, domain: Domain) -> Prover:
         if domain not in self._provers:
@@ -75,19 +80,6 @@ class Proofs:
                     " no proof speaks of them"
                 )
         return self._provers[domain]
-
-    def export(self, live: Reopened, folder: Path) -> tuple[Path, ...]:
-        """Write a property for other verifiers; raises an error that says why not."""
-        from nomos.verify.export import export
-
-        prepared = live.ready_job
-        program, prover = prepared.engine.program, self._prover(prepared.domain)
-        try:
-            return export(
-                prover, program, self.options.within, folder / program.spec.name
-            )
-        except NotProvable as error:
-            raise NomosError(error.picture(program.spec.source)) from None
 
 
 def _name_case(proof: Proof, subject: Subject) -> Proof:

@@ -246,6 +246,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
+        "rates": campaign.rates.to_json(),
         "spent": campaign.spent,
         "asked_again": campaign.asked_again,
         "cost": campaign.plan.cost,
@@ -279,6 +280,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.reached = state.get("reached", -1)  # unknown of older ones: all
     if "known" in state:  # as it began: another seed may have found more since
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
+    campaign.rates.restore(state.get("rates"))
     campaign.spent = state.get("spent", 0)
     campaign.asked_again = state.get("asked_again", 0)
     campaign.plan.cost = state.get("cost")

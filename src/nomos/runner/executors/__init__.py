@@ -9,6 +9,7 @@ worker that crashes, hangs or runs out of memory costs its own range only.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def make_pool(setting: Setting, options: Options) -> WorkerPool:
         from nomos.runner.executors.ray import RayPool
 
         return RayPool(setting, options)
-    from nomos.runner.executors.processes import ProcessPool
+    from nomos.runner.executors import forking, processes
 
-    return ProcessPool(setting, options)
+    # Libraries of devices want processes that were started, not forked.
+    forks = forking.can_fork and options.device == "cpu"
+    launch = partial(forking.fork_process, what="work")
+    return processes.ProcessPool(
+        setting, options, launch if forks else processes.spawn_process
+    )

@@ -1,10 +1,13 @@
 """Processes that start at once: forked from one that has Nomos imported, and nothing else.
 
-Starting Python and importing Nomos takes half a second, and each flakiness check wants a
-process in which no model has answered yet. So one process is started, once, while cases
+Starting Python and importing Nomos takes a third of a second, and each flakiness check wants
+a process in which no model has answered yet. So one process is started, once, while cases
 run; it stays as it is and forks. No code of the user runs in it, and it has no threads of
 its own that a fork could break. The command line forks it from itself before it loads any
 code of the user: then it costs nothing to start.
+
+Workers are forked from another such process: its hash seed is another one, so a model whose
+answers depend on that is found out. One that died is replaced in some milliseconds.
 """
 
 from __future__ import annotations
@@ -41,21 +44,20 @@ class ForkedProcess:
         self._status: int | None = None
 
     def poll(self) -> int | None:
-        """Return its status once that is known; its pipe tells that it has ended."""
+        """Return its status once it has ended."""
+        if self._status is None:
+            status = self._server.ask({"wait": self.pid})
+            self._status = None if status == _RUNS else status
         return self._status
 
     def wait(self, timeout: float | None = None) -> int:
         """Return its status when it has ended, which its pipe has told."""
         ends = None if timeout is None else time.monotonic() + timeout
-        while self._status is None:
-            status = self._server.ask({"wait": self.pid})
-            if status != _RUNS:
-                self._status = status
-            elif ends is not None and time.monotonic() > ends:
+        while (status := self.poll()) is None:
+            if ends is not None and time.monotonic() > ends:
                 raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
-            else:
-                time.sleep(0.01)
-        return self._status
+            time.sleep(0.01)
+        return status
 
     def kill(self) -> None:
         """End it at once."""
@@ -137,7 +139,7 @@ class _Server:
             self._process.wait()
 
 
-_servers: list[_Server] = []  # the one there is, once there is one
+_servers: dict[str, _Server] = {}  # by what they fork: "check", "work"
 
 
 def fork_server() -> None:
@@ -147,22 +149,23 @@ def fork_server() -> None:
         importlib.import_module(name)
     if can_fork and not _servers and threading.active_count() == 1:
         parse_spec(Source("", "input x;"))  # reads the grammar
-        _servers[:] = [_Server(is_clean=True)]
+        _servers["check"] = _Server(is_clean=True)
 
 
-def start_server() -> _Server:
+def start_server(what: str = "check") -> _Server:
     """Return the process that forks; it starts while others work."""
-    if not _servers or not _servers[0].is_alive:
-        for old in _servers:
-            old.close()
-        _servers[:] = [_Server()]
-    return _servers[0]
+    if what not in _servers or not _servers[what].is_alive:
+        if what in _servers:
+            _servers[what].close()
+        _servers[what] = _Server()
+    return _servers[what]
 
 
-def fork_process(fds: Sequence[int]) -> ForkedProcess:
+def fork_process(fds: Sequence[int], what: str = "check") -> ForkedProcess:
     """Fork a worker that talks through these file descriptors."""
-    server = start_server()
-    pid = server.ask({"preload": sorted(server.preload)}, fds)
+    server = start_server(what)
+    sys.stderr.flush()
+    pid = server.ask({"preload": sorted(server.preload)}, [*fds, 2])
     if pid < 0:
         raise OSError("no process could be forked")
     return ForkedProcess(server, pid)
@@ -170,7 +173,7 @@ def fork_process(fds: Sequence[int]) -> ForkedProcess:
 
 @atexit.register
 def _close() -> None:
-    for server in _servers:
+    for server in _servers.values():
         server.close()
     _servers.clear()
 
@@ -185,7 +188,7 @@ def serve_forks() -> None:
     gc.collect()
     gc.freeze()
     while True:
-        data, fds, _, _ = socket.recv_fds(channel, _MOST, 3)
+        data, fds, _, _ = socket.recv_fds(channel, _MOST, 4)
         if not data:
             return
         message = json.loads(data)
@@ -199,7 +202,9 @@ def serve_forks() -> None:
             answer = os.fork()
             if not answer:
                 channel.close()
-                sys.argv[1:] = map(str, fds)
+                for output in (1, 2):  # of whoever asked, which may be another by now
+                    os.dup2(fds[-1], output)
+                sys.argv[1:] = map(str, fds[:-1])
                 _serve_and_exit(serve)
             for fd in fds:
                 os.close(fd)

@@ -30,6 +30,7 @@ from nomos.engine.program import Program
 from nomos.engine.space import input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
+from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
@@ -81,6 +82,8 @@ class About:
     ways: int  # to draw them
     fingerprint: Mapping[str, str]
     device: str = "cpu"  # of its tensors
+    rates: tuple[core.Rate, ...] = ()
+    campaign_ensures: tuple[core.Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class Worker:
             input_count(program),
             marks,
             program.device,
+            program.spec.rates,
+            program.spec.campaign_ensures,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
@@ -255,9 +260,10 @@ class Worker:
             if limits.are_reached:
                 break
             before = sum(map(len, judged))
-            began = time.process_time()
+            began, queued = time.process_time(), _time_queued()
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
             part.busy_s = time.process_time() - began
+            part.seconds -= _time_queued() - queued  # others keep the machine busy
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
@@ -284,16 +290,18 @@ class Worker:
         )
         judged.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
-        if asked.signals and count == asked.count:
+        if asked.signals and len(judged) == asked.count:
             signals = making.measure_signals(cases)
-            judged.signals = None if signals is None else signals[:, : len(judged)]
+            judged.signals = signals
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls suffice."""
+        """Run cases alone, as far as the calls and the time suffice."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
         for case in cases:
+            if outcomes and self.lease.seconds_left <= 0:
+                break
             watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
             try:
                 outcome = self._rerun_isolated(prepared, case)
@@ -361,3 +369,11 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         at += len(known)
         if len(part):
             yield ListedCases(part)
+
+
+def _time_queued() -> float:
+    """Return how long this thread has waited for a processor; 0 where nobody tells."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

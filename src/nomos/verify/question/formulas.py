@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.meaning.operators import rank_names
 from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
@@ -18,7 +19,7 @@ from nomos.lang import core
 
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
-Sum = tuple[dict[str, float], float]  # the weights of atoms, and a constant
+Sum = tuple[dict[str, float], float]  # the weights of variables, and a constant
 Leaf = TypeVar("Leaf")
 # The ways in which a difference comes to a relation: above or below 0, strictly or not.
 SIDES: dict[str, list[list[tuple[int, bool]]]] = {
@@ -101,6 +102,11 @@ def _evaluate_comparison(expr: core.Compare, values: Values, count: int) -> Arra
     right = _evaluate_node(expr.right, values, count)
     if (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         raise NotProvable("a name is compared with a number", expr.span)
+    if expr.levels and left.dtype.kind == "U":
+        try:
+            left, right = (rank_names(expr.levels, side) for side in (left, right))
+        except ValueError as error:
+            raise NotProvable(str(error), expr.span) from None
     result = np.asarray(COMPARE[expr.operator](left, right))
     if expr.operator == "!=" and "f" in (left.dtype.kind, right.dtype.kind):
         unlike = np.isnan(left.astype(float)) | np.isnan(right.astype(float))
@@ -137,7 +143,7 @@ def _evaluate_logic(expr: core.Logic, values: Values, count: int) -> Array:
 
 
 def linear(expr: core.Expr) -> Sum:
-    """Return a formula as weights of its atoms and a constant."""
+    """Return a formula as weights of its variables and a constant."""
     match expr:
         case core.Constant(value=int() | float() as value):
             return {}, float(value)

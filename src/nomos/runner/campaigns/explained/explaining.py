@@ -30,7 +30,9 @@ from nomos.runner.options import Options
 from nomos.shrinking.shrink import MOST_TRIED, Shrinker
 
 _MOST_SHRUNK = 10  # bugs of a campaign
-_SHARE_TRIED = 5  # one case in so many may be tried once more to make bugs smaller
+# To make bugs smaller, one case in so many may be tried once more, and as many as make so
+# many calls anyway; but never more than the campaign tried, were it as short as this.
+_SHARE_TRIED, _CALLS_TRIED, _SHORT = 5, 1000, 50
 _SHARE_ASKED = 4  # one call in so many may be made once more for answers
 _FEWEST_ASKED = 2000
 
@@ -122,9 +124,8 @@ def _group_bugs(engine: Engine, request: Request) -> Analysis:
         stream = Stream(result.seed, result.name)
         for part in random_parts(stream, sample.cases, sample.failed, most):
             sampling.take(part)
-    sampled = sampling.draw_sample(
-        max(_FEWEST_ASKED, counts.model_calls // _SHARE_ASKED)
-    )
+    asked = max(_FEWEST_ASKED, counts.model_calls // _SHARE_ASKED)
+    sampled = sampling.draw_sample(min(asked, max(_SHORT, counts.model_calls)))
     return Analysis(
         groups=tuple(group_bugs(bugs, described, sampled)),
         grouped=len(bugs),
@@ -150,7 +151,9 @@ def _shrink(
     chosen = [g.smallest for g in groups] + [g.worst for g in groups]
     by_id = {bug.id: bug for bug in with_values(result.bugs)}
     chosen += [g.nearest for g in groups] or list(by_id)
-    left = max(MOST_TRIED, result.counts.tests // _SHARE_TRIED)
+    tests = result.counts.tests
+    anyway = min(MOST_TRIED, _CALLS_TRIED // max(1, result.counts.k))
+    left = min(max(anyway, tests // _SHARE_TRIED), max(_SHORT, tests))
     found = {}
     for id in list(dict.fromkeys(chosen))[:_MOST_SHRUNK]:
         if shrinker.tried >= left:

@@ -38,13 +38,13 @@ from nomos.results.verdict import flaky_text
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
 _FEWEST = 10  # however slow the model is
+_OF_VIOLATED = 60  # a sample with violations claims no more of the others
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
-_SHARE, _LEAST_S = 0.1, 0.5  # of a campaign's time, and what any may take
-_AGAIN, _AGAIN_S = (
-    10,
-    0.1,
-)  # answers may change with time: batches are run again so long
+_SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
+# Answers may change with time or with what was asked before: where a clean verdict hangs on
+# them, all batches are run again after each of these pauses.
+_PAUSES_S = (0.05, 0.05)
 _LONGEST = 40  # characters of an output
 # Libraries that take long to import: the next fresh process has them already.
 _SLOW = frozenset({"pandas", "scipy"})
@@ -92,11 +92,13 @@ def needs_check(result: Result) -> bool:
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
     schema, counts = engine.program.schema, result.counts
-    wanted, left = ENOUGH if counts.k else _FEWEST, current_lease().calls_left
-    if left is not None:  # each case as before, in isolation, and in another batch
-        wanted = min(wanted, left // (3 * max(1, counts.k)))
-        if not wanted:
-            raise CallsSpent
+    wanted = ENOUGH if counts.k else _FEWEST
+    if result.verdict == "violated" and not result.is_complete:
+        wanted = min(wanted, _OF_VIOLATED)
+    # Each case as before, in isolation, and in another batch.
+    wanted = engine.count_affordable(3 * wanted) // 3
+    if not wanted:
+        raise CallsSpent("the calls or the time are used up")
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
@@ -216,10 +218,11 @@ def check_cases(
         left = sample.seconds - (time.perf_counter() - began)
         if engine.mode != "sequential":
             _compare_batches(engine, comparison, outcomes, left)
-            ends = time.perf_counter() + _AGAIN_S
-            for _ in range(_AGAIN if current_lease().calls_left is None else 0):
-                if time.perf_counter() < ends:  # of a fast model, nearly for nothing
-                    _compare_batches(engine, comparison, outcomes, _AGAIN_S)
+            is_cheap = current_lease().calls_left is None
+            for pause in _PAUSES_S if is_cheap else ():
+                if not comparison.flaky and sample.result.verdict != "violated":
+                    time.sleep(pause)
+                    _compare_batches(engine, comparison, outcomes, pause)
     except ModelError as failed:
         error = str(failed)
     except CallsSpent:  # what was run so far counts
@@ -238,8 +241,9 @@ def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> 
     """Compare a case that was run in isolation; one that passed before must pass."""
     result = comparison.sample.result
     clean = result.verdict == "holds" or result.search == "random"
-    if outcome.verdict is Verdict.CRASHED:
-        comparison.flaky[place] = f"a case crashed in isolation: {outcome.why}"
+    if outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
+        what = "crashed" if outcome.verdict is Verdict.CRASHED else "is unreadable"
+        comparison.flaky[place] = f"a case {what} in isolation: {outcome.why}"
     elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
         comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
     else:

@@ -83,7 +83,11 @@ def sample_listed(
 
 def most_sampled(engine: Engine) -> int:
     """Return how many cases may be looked at: fewer where records are large."""
-    return max(1000, _MOST_BYTES // max(1, engine.program.record_bytes))
+    most = max(1000, _MOST_BYTES // max(1, engine.program.record_bytes))
+    most = engine.count_affordable(most)
+    if not most:
+        raise CallsSpent
+    return most
 
 
 class Sampling:
@@ -132,6 +136,7 @@ class Sampling:
     def draw_sample(self, most_asked: int) -> Sampled:
         """Return the sample; answers are asked for no more than so many records."""
         columns = {name: _whole(parts) for name, parts in self.columns.items()}
+        most_asked = self.engine.count_affordable(most_asked)
         answers, answered, asked = ask_answers(self.program, columns, most_asked)
         self.calls += asked
         # By inputs: a rule that only knows single ones by heart must not hold up.

@@ -1,0 +1,203 @@
+"""A CSV file in columns of cells, a block of some megabytes at a time.
+
+What is regular in a block is seen by numpy: where separators and line ends stand outside
+quotes, and whether each row has as many cells as the head line. Whatever is not (a ragged
+row, an empty line, a quote within a cell, a lone carriage return, a zero byte) sends that
+block to Python's `csv`, which is right about all of it, or says what is wrong. A block
+begins where a row begins, since the one before it was read to its end.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from nomos.device import Array
+from nomos.domain.reading.cells import WIDEST, Cells, Piece, make_piece
+from nomos.errors import DomainError
+
+_BLOCK = 2**20  # bytes, and more where a table has many columns
+_FEW_COLUMNS = 16
+_LONGEST_FIELD = 2**31 - 1  # the most that csv takes on every system
+_WORDS = np.array([2 ** (8 * count) - 1 for count in range(9)], np.uint64)
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_BOM = b"\xef\xbb\xbf"
+
+
+def split_file(path: Path) -> dict[str, Cells]:
+    """Return the columns of a CSV file with a head line; any usual separator will do."""
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        with path.open("rb") as file:
+            return _Splitter(path, file).split()
+    except UnicodeDecodeError as error:
+        raise DomainError(
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error});"
+            " images are read from a .npy file or a folder"
+        ) from None
+    except OSError as error:
+        raise DomainError(f"{path} cannot be read: {error.strerror}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
+class _Splitter:
+    """A file that is being split: its columns so far, and the line where it is."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._separator = ","
+        self._line = 0
+        self._names: list[str] = []
+        self._pieces: list[list[Piece]] = []
+
+    def split(self) -> dict[str, Cells]:
+        """Read the file to its end and return its columns."""
+        if self._file.read(len(_BOM)) != _BOM:
+            self._file.seek(0)
+        rest, size, is_last = b"", _BLOCK, False
+        while not is_last:
+            data = self._file.read(size)
+            is_last = len(data) < size
+            block = rest + data
+            read = self._take_rows(block, is_last)
+            rest = block[read:]
+            # What ends in the middle of a row is read again with what follows it.
+            size = max(_BLOCK * max(1, len(self._names) // _FEW_COLUMNS), len(rest))
+        if not any(self._pieces):
+            raise DomainError(f"{self._path} has no rows below its head line")
+        commas = self._separator != ","  # else one in a number parts its thousands
+        named = zip(self._names, self._pieces, strict=True)
+        return {name: Cells(pieces, decimal_commas=commas) for name, pieces in named}
+
+    def _take_rows(self, block: bytes, is_last: bool) -> int:
+        """Add the whole rows of a block to the columns; return how many bytes they are."""
+        end, read = len(block) if is_last else _find_row_end(block), 0
+        if not self._names:
+            first = block[:end].split(b"\n", 1)[0].decode()
+            self._separator = max(",;\t|", key=first.count)
+            heads, read = self._parse_rows(block[:end], is_last, most=1)
+            if not heads:
+                return read
+            self._name_columns(heads[0])
+        rows = block[read:end]
+        pieces = _split_block(rows, self._separator, len(self._names)) if rows else []
+        if pieces is None:
+            parsed, end = self._parse_rows(rows, is_last)
+            pieces = [make_piece(list(cells)) for cells in zip(*parsed, strict=True)]
+            end += read
+        else:
+            self._line += rows.count(b"\n")
+        for kept, piece in zip(self._pieces, pieces, strict=bool(pieces)):
+            kept.append(piece)
+        return end
+
+    def _parse_rows(
+        self, block: bytes, is_last: bool, most: float = math.inf
+    ) -> tuple[list[list[str]], int]:
+        """Return the rows of a block as `csv` reads them, and how many bytes they are.
+
+        There are none in a block that ends within a cell, if there is more of the file.
+        """
+        text = block.decode()
+        rows: list[list[str]] = []
+        lines = io.StringIO(text, newline="")
+        # Strict, or a quote that is never closed would swallow the rows below it.
+        reader = csv.reader(lines, delimiter=self._separator, strict=True)
+        try:
+            while len(rows) < most and (row := next(reader, None)) is not None:
+                if self._names and row and len(row) != len(self._names):
+                    count = f"{len(row)} field{'s'[: len(row) != 1]}"
+                    raise DomainError(
+                        f"{self._path}: line {self._line + reader.line_num} has {count},"
+                        f" and the head line has {len(self._names)}"
+                    )
+                rows += [row] * bool(row)
+        except csv.Error as error:
+            if not is_last and "unexpected end" in str(error):
+                return [], 0
+            line = self._line + reader.line_num
+            raise DomainError(f"{self._path}: line {line}: {error}") from None
+        self._line += reader.line_num
+        return rows, len(text[: lines.tell()].encode())
+
+    def _name_columns(self, head: list[str]) -> None:
+        names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise DomainError(
+                f"{self._path} has columns of the same name: {', '.join(twice)}"
+            )
+        self._names, self._pieces = names, [[] for _ in names]
+
+
+def _find_row_end(block: bytes) -> int:
+    """Return where the last whole row of a block ends, as far as its quotes tell."""
+    end = block.rfind(b"\n") + 1
+    while end and b'"' in block and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, block.rfind(b'"', 0, end)) + 1
+    return end
+
+
+def _split_block(block: bytes, separator: str, count: int) -> list[Piece] | None:
+    """Return the columns of a block of whole rows, None where it is not regular."""
+    if b"\0" in block:
+        return None
+    if not block.isascii():
+        block.decode()  # or it is no text
+    block += b"\n" * (not block.endswith(b"\n"))
+    padded = np.frombuffer(block + bytes(WIDEST + 8), np.uint8)
+    letters = padded[: len(block)]
+    wanted = (ord(separator), _NEWLINE, _QUOTE, _RETURN)
+    of_marks = [letters == mark for mark in wanted if mark in block]
+    marks = np.flatnonzero(np.logical_or.reduce(of_marks))
+    kinds = letters[marks]
+    is_quote = kinds == _QUOTE
+    outside = np.cumsum(is_quote) % 2 == 0
+    found = marks[outside & ~is_quote & (kinds != _RETURN)]
+    if len(found) % count or not len(found):
+        return None
+    ends = found.reshape(-1, count)
+    starts = np.concatenate(([0], found[:-1] + 1)).reshape(-1, count)
+    is_line = letters[ends] == _NEWLINE
+    if not is_line[:, -1].all() or is_line[:, :-1].any():
+        return None
+    returns = letters[ends[:, -1] - 1] == _RETURN
+    ends[:, -1] -= returns
+    if np.count_nonzero(outside & (kinds == _RETURN)) != np.count_nonzero(returns):
+        return None
+    if count == 1 and (starts >= ends).any():  # an empty line is no row
+        return None
+    quoted = letters[starts] == _QUOTE
+    quoted &= (letters[ends - 1] == _QUOTE) & (ends - starts > 1)
+    # Where all are closed, every quote stands at an end of a cell.
+    if 2 * np.count_nonzero(quoted) != np.count_nonzero(is_quote):
+        return None
+    starts += quoted
+    ends -= quoted
+    words = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))
+    pairs = zip(
+        np.ascontiguousarray(starts.T), np.ascontiguousarray(ends.T), strict=True
+    )
+    return [_take_cells(block, words, start, end) for start, end in pairs]
+
+
+def _take_cells(block: bytes, words: Array, starts: Array, ends: Array) -> Piece:
+    """Return the cells from these places to those, eight bytes of each at a time."""
+    lengths = ends - starts
+    width = int(lengths.max())
+    if width > WIDEST:
+        places = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [block[start:end].decode() for start, end in places]
+    held = np.zeros((len(starts), max(1, -(-width // 8))), "<u8")
+    for word in range(-(-width // 8)):
+        left = np.clip(lengths - 8 * word, 0, 8)
+        held[:, word] = words[starts + 8 * word] & _WORDS[left]
+    cells = held.view(f"S{8 * held.shape[1]}")[:, 0]
+    return cells.astype(f"S{max(1, width)}") if cells.itemsize > 1.2 * width else cells

@@ -1,0 +1,134 @@
+"""Run a block as Python for many cases at once: each case is a coroutine of the hub."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from greenlet import getcurrent
+
+from nomos.domain.functions import BoundBatched
+from nomos.domain.records import items, to_column
+from nomos.domain.values import plain
+from nomos.engine.answers import Answers
+from nomos.engine.choices import CaseDraws
+from nomos.engine.coroutines.hub import Coroutine, Hub
+from nomos.engine.emit import function_of, lists_of
+from nomos.engine.interpreter import reason
+from nomos.engine.program import Function, Program, Running
+from nomos.engine.vectorized.chunk import Chunk
+from nomos.engine.vectorized.columns import Columns
+
+
+class BlockCoroutine(Coroutine):
+    """A case whose block runs in a coroutine; it draws on where its vars ended."""
+
+    __slots__ = ("_draws", "address", "chunk")
+
+    def __init__(
+        self,
+        block: Callable[..., Any],
+        arguments: Sequence[Any],
+        chunk: Chunk,
+        address: tuple[int, int],
+        places: Sequence[int],
+    ) -> None:
+        # Written out, not left to Coroutine: there is one for every case.
+        self.function = block
+        self.arguments = self.items = arguments  # the inputs come first
+        self.places = places
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        self.is_lost = False
+        self.calls = 0
+        self.asked_of: dict[Any, int] | None = None
+        self.chunk = chunk
+        self.address = address  # its row in the chunk, and how many draws it has made
+        self._draws: CaseDraws | None = None
+
+    @property
+    def program(self) -> Program:  # type: ignore[override]  # found, not kept
+        """The program that runs."""
+        return self.chunk.program
+
+    @property
+    def draws(self) -> CaseDraws:  # type: ignore[override]  # made when it is asked for
+        """Where it draws from."""
+        if self._draws is None:
+            row, position = self.address
+            choice = self.chunk.cases.choice
+            self._draws = CaseDraws(lambda at, *draw: choice(row, position + at, *draw))
+        return self._draws
+
+    @property
+    def choices(self) -> list[int]:
+        """What the block has drawn."""
+        return [] if self._draws is None else self._draws.choices
+
+
+def _current() -> Running:
+    coroutine: Coroutine = getcurrent().coroutine  # type: ignore[attr-defined]  # a Worker's
+    return coroutine
+
+
+def _asking(function: BoundBatched) -> Function:
+    """Return how a batched function asks the hub: what a spec calls most, in few steps."""
+    return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
+
+
+class CoroutineBlock:
+    """A block compiled to a function that runs in coroutines."""
+
+    def __init__(self, program: Program) -> None:
+        spec = program.spec
+        self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
+        outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
+        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
+        names = program.namespace(_current, _asking)
+        self._block: Callable[..., tuple[Any, ...]] = function_of(
+            self.parameters, body, spec.source.name, names
+        )
+
+    def run(self, columns: Columns, answers: Answers) -> None:
+        """Run the block for every case still in the chunk."""
+        coroutines = self._make_coroutines(columns)
+        remembers = columns.program.can_remember and answers.size > 0
+        Hub(answers, remembers=remembers).run(coroutines)
+        columns.chunk.add_calls(None, np.array([one.calls for one in coroutines]))
+        if any(one.choices for one in coroutines):
+            columns.chunk.record_block([tuple(one.choices) for one in coroutines])
+        self._hand_back(columns, coroutines)
+
+    def _make_coroutines(self, columns: Columns) -> list[BlockCoroutine]:
+        chunk, block = columns.chunk, self._block
+        values = [items(columns.column(name)) for name in self.parameters]
+        inputs = [columns.scope[name].places for name in columns.spec.inputs]
+        places = [places.tolist() for places in inputs if places is not None]
+        positions = np.broadcast_to(chunk.position, chunk.rows.shape).tolist()
+        addresses = zip(chunk.rows.tolist(), positions, strict=True)
+        cases = zip(*values, strict=True)
+        where = zip(*places, strict=True)
+        return [
+            BlockCoroutine(block, arguments, chunk, address, at)
+            for address, arguments, at in zip(addresses, cases, where, strict=True)
+        ]
+
+    def _hand_back(self, columns: Columns, coroutines: list[BlockCoroutine]) -> None:
+        """Give the outputs their columns, and let the cases that failed go."""
+        chunk, source = columns.chunk, columns.spec.source
+        failures = [one.failure for one in coroutines]
+        chunk.mark_failed(None, failures, lambda error: reason(error, source))
+        good = next(
+            (one.result for one in coroutines if one.failure is None),
+            None,
+        )
+        stand_in = good or (0,) * len(columns.spec.outputs)
+        results = [
+            stand_in if one.failure is not None else one.result for one in coroutines
+        ]
+        outputs = zip(*results, strict=True)
+        for name, values in zip(columns.spec.outputs, outputs, strict=True):
+            columns.bind(name, to_column([plain(value) for value in values]))
+        chunk.settle()
