@@ -48,13 +48,19 @@ def linear(e: Any) -> dict[str, float]:
         case ["+" | "-" as sign, one, two]:
             a, b, factor = linear(one), linear(two), 1 if sign == "+" else -1
             return {n: a.get(n, 0) + factor * b.get(n, 0) for n in {**a, **b}}
-    raise Unclear
+        case _:
+            raise Unclear
 
 
 def calculate(sign: str, a: Interval, b: Interval) -> Interval:
     """Return what a calculation may come to: it is extreme where its parts are."""
-    if sign in "/%" and (np.any((b[0] <= 0) & (b[1] >= 0)) or sign == "%"):
+    if sign in "/%" and np.any((b[0] <= 0) & (b[1] >= 0)):
         raise Unclear
+    if sign == "%":
+        if np.any(b[0] != b[1]) or np.any(b[0] < 0):
+            raise Unclear
+        wraps = np.floor(a[0] / b[0]) != np.floor(a[1] / b[0])
+        return np.where(wraps, 0, a[0] % b[0]), np.where(wraps, b[0], a[1] % b[0])
     ends = [_CALCULATE[sign](x, y) for x in a for y in b]
     return np.minimum.reduce(ends), np.maximum.reduce(ends)
 
@@ -126,7 +132,8 @@ class Box:
             case ["+" | "-" | "*" | "/" | "%" as sign, one, two]:
                 a, b = self.evaluate(one, values), self.evaluate(two, values)
                 return calculate(sign, a, b)
-        raise Refused(f"a formula has {str(e)[:40]}")
+            case _:
+                raise Refused(f"a formula has {str(e)[:40]}")
 
     def compare(self, sign: str, one: Any, two: Any, values: Any) -> Interval:
         """Return whether a comparison may be false, and whether it may be true."""
@@ -282,74 +289,83 @@ def check_division(low: Array, high: Array, first: Array, last: Array) -> None:
             raise Refused("boxes overlap, leave a gap, or are not in the space")
 
 
-def check(told: Any, model_path: Path) -> list[str]:
-    """Check a certificate; returns what it shows, or raises Refused."""
+def check_model(told: Any, path: Path) -> Model:
+    """Return the model in a file, if it is the one that was proved."""
+    if hashlib.sha256(path.read_bytes()).hexdigest() != told["model"]["sha256"]:
+        raise Refused(f"{path} is another model than the one that was proved")
+    model = READERS[told["model"]["kind"]](path, told["width"])
+    labels = model.labels or []
+    numbered = zip(labels, told["answers"], strict=True)
+    texts = any(isinstance(label, str) for label in labels)
+    if model.labels != told["labels"] or told["answers"] != (
+        list(range(len(labels))) if texts else [label for label, _ in numbered]
+    ):
+        raise Refused("the model has other labels")
+    return model
+
+
+def check(told: Any, path: Path) -> str:
+    """Check a certificate of a model in a file; returns what it shows, or raises."""
     if told.get("format") != FORMAT:
         raise Refused("this is no certificate of a version that is known")
-    digest = hashlib.sha256(model_path.read_bytes()).hexdigest()
-    if digest != told["model"]["sha256"]:
-        raise Refused(f"{model_path} is another model than the one that was proved")
-    model = READERS[told["model"]["kind"]](model_path, told["width"])
-    if model.labels != told["labels"] or len(told["answers"]) != len(
-        model.labels or ()
-    ):
-        raise Refused("the model has other labels")
-    if any(
-        not isinstance(label, str) and label != told["answers"][n]
-        for n, label in enumerate(model.labels or ())
-    ):
-        raise Refused("the model has other labels")
-    ends = [
-        [atom["low"] for atom in told["atoms"]],
-        [atom["high"] for atom in told["atoms"]],
-    ]
-    first, last = number_ends(told, ends)
+    model = check_model(told, path)
+    first = number_ends(told, [[atom["low"] for atom in told["atoms"]]])[0]
+    last = number_ends(told, [[atom["high"] for atom in told["atoms"]]])[0]
+    if "case" in told:
+        case = number_ends(told, [told["case"]])[0]
+        if (case < first).any() or (case > last).any():
+            raise Refused("its case is none of the schema")
+        shown = Box(told, model, told["case"], told["case"]).decide()
+        if shown != ({"bad"}, True) or told["verdict"] != "violated":
+            raise Refused("its case does not violate the property")
+        return f"violated by the case {told['case']}"
     low, high = number_ends(told, told["low"]), number_ends(told, told["high"])
-    if not len(low) == len(high) == len(told["outcome"]):
-        raise Refused("boxes have no outcome")
     check_division(low, high, first, last)
     volumes = [math.prod(sizes) for sizes in (high - low + 1).tolist()]
     if sum(volumes) != math.prod((last - first + 1).tolist()):
         raise Refused("the boxes do not cover all values")
-    cases = {"ok": 0, "bad": 0, "none": 0}
-    exact = True
-    for a, b, outcome, volume in zip(
-        told["low"], told["high"], told["outcome"], volumes, strict=True
-    ):
+    cases, exact = {"ok": 0, "bad": 0, "none": 0}, True
+    boxes = zip(told["low"], told["high"], told["outcome"], volumes, strict=True)
+    for a, b, outcome, volume in boxes:
         found, sure = Box(told, model, a, b).decide()
         if found != {outcome}:
-            raise Refused(
-                f"the box {a} to {b} is not decided: it is said to be {outcome}"
-            )
+            raise Refused(f"the box from {a} to {b} is not decided as it says")
         cases[outcome] += volume
-        exact &= sure or outcome == "none"
-    if told["verdict"] != ("violated" if cases["bad"] else "holds"):
+        exact &= (sure or outcome == "none") and all(
+            atom["kind"] == "whole" for atom in told["atoms"]
+        )
+    total: list[Any] = [cases["ok"] + cases["bad"], cases["bad"]]
+    total = total if exact else [None, None]
+    verdict = "violated" if cases["bad"] else "holds"
+    if (cases["bad"] and not exact) or told["verdict"] != verdict:
         raise Refused("the boxes show another verdict")
-    total = [cases["ok"] + cases["bad"], cases["bad"]] if exact else [None, None]
-    if (cases["bad"] and not exact) or [told["cases"], told["violating"]] != total:
+    if [told["cases"], told["violating"]] != total:
         raise Refused("the boxes show other numbers of cases")
-    counted = "" if total[0] is None else f": {total[1]} of {total[0]} cases violate it"
-    return [
-        f"{told['property']}: {told['verdict']}{counted}",
-        f"{len(volumes)} boxes divide all values of {len(first)} features and draws; each was decided from {model_path}",
-    ]
+    counted = f", {total[1]} of {total[0]} cases violate it" if exact else ""
+    return f"{verdict}{counted}; {len(volumes)} boxes divide all values"
+
+
+def find_model(told: Any, proof: Path, given: list[str]) -> Path:
+    """Return the model's file: the one that is given, or one beside the certificate."""
+    named = Path(told["model"]["file"])
+    if not given and (named.is_absolute() or ".." in named.parts):
+        raise Refused(f"say which file is the model: check-proof {proof} MODEL")
+    return Path(given[0]) if given else proof.parent / named
 
 
 def main(arguments: list[str]) -> int:
-    """Check the certificate that is named; returns the exit status."""
-    try:
-        path = Path(arguments[0])
-        told = json.loads(path.read_text(encoding="utf-8"))
-        own = (
-            Path(arguments[1])
-            if len(arguments) > 1
-            else path.parent / told["model"]["file"]
-        )
-        print(*check(told, own), sep="\n")
-    except IndexError:
-        print(__doc__)
+    """Check the certificates of a file; returns the exit status."""
+    if not 1 <= len(arguments) <= 2:
+        sys.stdout.write(str(__doc__))
         return 2
-    except Exception as error:
-        print(f"refused: {type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    path, status = Path(arguments[0]), 0
+    try:
+        for told in json.loads(path.read_text(encoding="utf-8"))["certificates"]:
+            shown = check(told, find_model(told, path, arguments[1:]))
+            lines = [f"{told['property']}: {shown}", *told["spec"].splitlines()]
+            lines += [f"assumed: {text}" for text in told["assumptions"]]
+            sys.stdout.writelines(f"{ascii(line)[1:-1]}\n" for line in lines)
+    except Exception as error:  # whatever a damaged file leads to: it shows nothing
+        sys.stderr.write(f"refused: {type(error).__name__}: {str(error)!a}\n")
+        status = 1
+    return status

@@ -26,6 +26,7 @@ def read_sklearn(path: Path, width: int) -> Model:
         raise Refused(f"the file holds types that may run code: {told}")
     found: Any = skops.io.load(path, trusted=told)
     name, labels = type(found).__name__, getattr(found, "classes_", None)
+    dtype: Any
     base, scale, dtype = np.zeros(1 if labels is None else len(labels)), 1.0, np.float32
     if name.startswith("HistGradientBoosting"):
         base, dtype = found._baseline_prediction.reshape(-1), np.float64
@@ -36,7 +37,7 @@ def read_sklearn(path: Path, width: int) -> Model:
             (
                 n["feature_idx"],
                 n["num_threshold"],
-                np.where(n["is_leaf"], -1, 1) * n["left"],
+                np.where(n["is_leaf"], -1, n["left"].astype(int)),
                 n["right"],
                 np.eye(len(base))[p] * n["value"][:, None],
             )

@@ -57,8 +57,12 @@ class Trees:
         self.base, self.dtype = np.asarray(base, float), dtype
         for number, (feature, bound, left, right, values) in enumerate(trees):
             stack = [(0, np.full(width, -np.inf, dtype), np.full(width, np.inf, dtype))]
+            left_over = len(left)  # a tree visits each of its nodes once
             while stack:
                 node, lo, hi = stack.pop()
+                left_over -= 1
+                if left_over < 0:
+                    raise Refused("the nodes of a tree lead round")
                 if left[node] < 0:
                     found.append((number, lo, hi, values[node]))
                     continue
@@ -93,7 +97,7 @@ class LeavesOfRuns:
     def __init__(self, trees: Trees, box: Any) -> None:
         self.trees, self.box = trees, box
         self.levels: dict[int, Array] = {}  # of features with a column for each level
-        self.reached = [
+        self.reached: list[Any] = [
             ((trees.low <= hi) & (trees.high >= lo)).all(axis=1) for lo, hi in box.rows
         ]
         for column in box.told["columns"]:
@@ -101,7 +105,7 @@ class LeavesOfRuns:
                 at, eye = column["start"], np.eye(column["width"])
                 own = slice(at, at + column["width"])
                 low, high = trees.low[:, None, own], trees.high[:, None, own]
-                self.levels[at] = ((low <= eye) & (high >= eye)).all(axis=2)
+                self.levels[at] = np.all((low <= eye) & (high >= eye), axis=2)
                 for call, (_, hi) in enumerate(box.rows):
                     self.reached[call] &= (self.levels[at] & (hi[own] > 0)).any(axis=1)
         self.together: dict[tuple[int, int], tuple[Array, Array]] = {}
@@ -131,7 +135,9 @@ class LeavesOfRuns:
         value = self.trees.value
         if self.trees.error.any():
             return True
-        label = value[:, 0] > 0 if value.shape[1] == 1 else value.argmax(axis=1)
+        label = np.asarray(value.argmax(axis=1))
+        if value.shape[1] == 1:
+            label = value[:, 0] > 0
         one, two = self.pairs(a, b)
         return bool(((label[one] == p) & (label[two] == q)).any())
 
