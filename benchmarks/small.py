@@ -72,7 +72,7 @@ def change(row):
 
 @gmt.relation(relation)
 def does_not_fall(before, after):
-    return before <= after
+    return bool(before <= after)
 
 @gmt.system_under_test(relation)
 def test_model(row):
