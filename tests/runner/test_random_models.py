@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -324,3 +325,34 @@ def test_false_alarms_and_power_over_two_hundred_campaigns(
         case_power(differ[1], differ[0])["bug"]
         > case_power(differ[0], differ[0])["bug"]
     )
+
+
+def test_answers_are_asked_for_again_until_they_satisfy_the_spec(folder: Path) -> None:
+    noisy = sets({"noise": 0.3})
+    asked = ["select", "coins.nom", "--budget", "200", "--no-store", *noisy]
+    ran = CliRunner().invoke(cli, [*asked, "--tries", "4"])
+    assert ran.exit_code in (0, 1), ran.output
+    first, selected = (int(n) for n in re.findall(r"in (\d+) of 200", ran.output))
+    assert first / 200 == pytest.approx(0.58, abs=0.12)
+    assert selected / 200 == pytest.approx(1 - 0.42**4, abs=0.04)
+    never = [
+        "select",
+        "coins.nom",
+        "--no-store",
+        *sets({"noise": 0, "bad": 100, "shift": 1}),
+    ]
+    assert CliRunner().invoke(cli, never).exit_code == 1
+    settings = {"noise": "0.3"}
+    found = [
+        nomos.select_answers(
+            "coins.nom", 7, settings=settings, seed=seed, tries=9, store=False
+        )
+        for seed in range(20)
+    ]
+    assert (
+        all(one.is_satisfied for one in found) and max(one.tries for one in found) > 1
+    )
+    assert all(one.outputs["a"] == one.outputs["b"] for one in found)
+    Path("coins.py").write_text(DOMAIN.replace("    @random\n", ""))
+    plain = CliRunner().invoke(cli, asked)
+    assert plain.exit_code == 3, plain.output

@@ -43,6 +43,7 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
+        "campaigns.select": "Ask a random model again until its answers satisfy specs.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",

@@ -89,6 +89,7 @@ _TAKEN: dict[str, Any] = {
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
     "max_warnings": accepted.TakesWhole(0),
+    "tries": accepted.TakesWhole(1, 1000),
     "times": accepted.TakesNumber("a number from 1 on", 1),
     "format": click.Choice(["text", "json"]),
 }

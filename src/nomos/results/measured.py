@@ -121,6 +121,15 @@ class CallCounts:
         return sum(spent.get(name, 0) for spent in self.sent.values())
 
     @property
+    def are_reruns_known(self) -> bool:
+        """Whether all re-runs were answered from what is kept: they ask the service nothing."""
+        again = [
+            s for p, s in self.sent.items() if p in ("confirmation", "flakiness check")
+        ]
+        cached = sum(spent.get("cached", 0) for spent in again)
+        return bool(cached) and not sum(spent.get("requests", 0) for spent in again)
+
+    @property
     def sent_text(self) -> str:
         """What was sent to endpoints, what it cost and where it went; "" if nothing."""
         total = {n: self.total_sent(n) for n in ("requests", "cached", "cost")}
