@@ -44,6 +44,7 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
+        "campaigns.select": "Ask a random model again until its answers satisfy specs.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",
@@ -125,7 +126,9 @@ def main() -> None:
     try:
         with no_sudden_exit():
             cli(standalone_mode=True)
-    except Exception as error:
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever it is, nothing was evaluated
         from nomos.errors import NomosError, exit_status
 
         if isinstance(error, BrokenPipeError):
@@ -140,7 +143,7 @@ def main() -> None:
         sys.exit(3)
 
 
-def _internal_error(error: Exception) -> str:
+def _internal_error(error: BaseException) -> str:
     """Say where a fault of ours is; nothing was judged then."""
     import traceback
 

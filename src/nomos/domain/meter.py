@@ -34,6 +34,7 @@ Phase = Literal[
     "set-up",
     "known bugs",
     "search",
+    "control",
     "confirmation",
     "flakiness check",
     "grouping",

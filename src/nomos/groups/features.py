@@ -11,13 +11,13 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.dates import Dated
 from nomos.domain.domain import Domain
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched
 from nomos.domain.meter import asking
 from nomos.domain.reading.dates import dates_as_days, days_as_dates
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.engine.program import Program
-from nomos.errors import OF_THE_CASE
 from nomos.lang import core
 from nomos.lang.dates import date_text, to_days
 from nomos.models.adapter import Adapter
@@ -221,7 +221,8 @@ def ask_answers(
     assert function is not None
     try:
         answers = np.asarray(function.many(rows.copy()))
-    except OF_THE_CASE:
+    except BaseException as error:
+        raise_own(error)
         return nothing
     answered: Array = places < len(rows)
     at = np.minimum(places, len(rows) - 1)

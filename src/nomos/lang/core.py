@@ -247,6 +247,15 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """Two inputs that follow each other, and the features in which they may differ."""
+
+    first: str
+    second: str
+    excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rate:
     """Of the cases that have `given`, how many have `event`; None: of all cases.
 
@@ -307,8 +316,10 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    repeats: int = 0  # how often the block is evaluated; 0: once, without `repeats`
     rates: tuple[Rate, ...] = ()
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
+    pairs: tuple[Pair, ...] = ()  # of inputs that are drawn together
 
     @property
     def dates(self) -> frozenset[str]:

@@ -24,6 +24,7 @@ DECLARED = {
     syntax.Param: Role.PARAM,
     syntax.Def: Role.DEFINITION,
     syntax.Input: Role.INPUT,
+    syntax.Pair: Role.INPUT,
     syntax.Var: Role.VAR,
     syntax.Output: Role.OUTPUT,
 }
@@ -110,6 +111,10 @@ def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:
                 )
         case syntax.Input(size=syntax.Name(name=size, span=span)):
             finder.add_occurrence(size, span, finder.roles.get(size, Role.PARAM))
+        case syntax.Pair(second=second, related=related):
+            finder.add_occurrence(second.name, second.span, Role.INPUT, declares=True)
+            for one in related:
+                finder.add_occurrence(one.name, one.span, Role.INPUT)
         case syntax.Ensures(name=syntax.Name(name=own, span=span)):
             finder.add_occurrence(own, span, Role.PROPERTY, declares=True)
         case _:

@@ -125,7 +125,7 @@ def calls_words(results: Sequence[Result]) -> str:
 
 
 def shrunk_words(shrunk: Shrunk) -> str:
-    """Say how far a smaller case is from the inputs that were given."""
+    """Say how far a shrunk case is from the inputs that were given."""
     off = shrunk.features_off
     if any("" in record.changes for record in shrunk.records):
         return "a text of the inputs, shortened"

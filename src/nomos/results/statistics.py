@@ -97,14 +97,15 @@ def fisher(ours: int, tests: int, theirs: int, other_tests: int) -> float:
     """
     both = ours + theirs
     logs = [
-        _log_choose(tests, mine) + _log_choose(other_tests, both - mine)
+        log_choose(tests, mine) + log_choose(other_tests, both - mine)
         for mine in range(max(ours, both - other_tests), min(both, tests) + 1)
     ]
-    whole = _log_choose(tests + other_tests, both)
+    whole = log_choose(tests + other_tests, both)
     return min(1.0, math.fsum(math.exp(log - whole) for log in logs))
 
 
-def _log_choose(n: int, k: int) -> float:
+def log_choose(n: int, k: int) -> float:
+    """Return the logarithm of how many ways there are to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
+from nomos.results.excess import Excess, measure_excess
 from nomos.results.measured import RateFound, measured_text
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import describe_rate
@@ -118,10 +119,13 @@ def verdict_of(
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
     that did not fail again are `accepted`, none was found; that it holds is not said.
+    Of a random model, an excess over its control is a violation, too, and violations
+    that chance explains are none.
     """
-    if counts.confirmed or recorded:
+    excess = counts.excess
+    if counts.confirmed or recorded or (excess is not None and excess.is_shown):
         return "violated"
-    if problem or is_flaky(counts, accepted) or counts.violations:
+    if problem or is_flaky(counts, accepted) or (counts.violations and not excess):
         return "failed"
     found = {rate.verdict for rate in rates}
     if found - {"holds"}:
@@ -178,6 +182,8 @@ def nearest_text(proof: Proof) -> str:
 
 def rate_text(results: Sequence[Result]) -> str:
     """Say how often cases are violated, over all seeds, and what a proof knows."""
+    if excess := excess_over_seeds(results):
+        return excess.text
     proof, first = results[0].proof, results[0]
     if first.rates and not first.ensures:
         return "; ".join(measured_text(rate) for rate in first.rates)
@@ -185,6 +191,13 @@ def rate_text(results: Sequence[Result]) -> str:
     if proof is None or results[0].counts.tests:
         said.insert(0, tried_text(results, [r.counts.violations for r in results]))
     return "; ".join(said)
+
+
+def excess_over_seeds(results: Sequence[Result]) -> Excess | None:
+    """Return the excess of a random model over its control, in all seeds together."""
+    names = ("pairs", "both_violated", "only_violated", "only_control")
+    sums = (sum(getattr(result.counts, name) for result in results) for name in names)
+    return measure_excess(*sums)
 
 
 def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
@@ -204,6 +217,12 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
 
 def confirmation_text(counts: Counts) -> str:
     """Say how the bugs were confirmed, where not all of them were run in isolation."""
+    if counts.pairs and counts.isolated_reruns:
+        cases = _count_words_of(counts.isolated_reruns, "violated case")
+        return (
+            f"{cases} repeated with new samples, and so was the control:"
+            f" {counts.confirmed:,} fail more often than it"
+        )
     if not counts.isolated_reruns or not (counts.repeated or counts.flaky):
         return ""
     said = []

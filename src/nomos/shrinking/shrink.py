@@ -151,7 +151,7 @@ def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
         case = rebuild_case(engine.program, shrunk.records, shrunk.draws)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise NomosError(f"the smaller case cannot be made any more: {why}") from None
+        raise NomosError(f"the shrunk case cannot be made any more: {why}") from None
     choices = (*range(len(case.records)), *shrunk.draws)
     return on_records(engine, [case]).replay(choices)
 

@@ -11,24 +11,27 @@ import numpy as np
 from nomos.domain.records import field_names, get_feature, set_feature
 from nomos.domain.schema import Schema
 from nomos.domain.values import plain
-from nomos.engine.cases import ListedCases
+from nomos.engine.cases import KnownCase, ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, pattern, replay_choice
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
+from nomos.engine.samples import repeat_cases
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.vectorized.rows import rows_as_recorded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
+from nomos.results.excess import CaseTest
 
 _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
+_RANK = 4  # of each candidate's test against chance: 0.125 %, so 2.5 % for twenty
 _MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first do not come back
+    3  # cases of a batch that are run in isolation, where the first are not reproduced
 )
 
 
@@ -149,9 +152,21 @@ class Tester:
             or not outcome.failed >> self.failed & 1
         ):
             return None
+        if self.program.has_control and not self._fails_beyond_chance(case):
+            return None
         self.draws = tuple(drawn[inputs:])
         self.changed = self._find_changed_features(outcome.values)
         return outcome
+
+    def _fails_beyond_chance(self, case: Candidate) -> bool:
+        """Tell whether a case of a random model fails more often than its control."""
+        test = CaseTest(_RANK)
+        choices = (*range(len(case.records)), *case.draws)
+        repeat_cases(on_records(self.engine, [case]), [KnownCase(choices)], [test])
+        self.tried += 2 * test.times
+        self.left -= 2 * test.times
+        self.calls += 2 * test.times * (self.program.spec.k or 1)
+        return test.decision == "bug"
 
     def _find_changed_features(self, values: Mapping[str, Any]) -> frozenset[int]:
         """Return the features in which the rows of a case differ, by their numbers."""

@@ -131,7 +131,7 @@ class Store:
         """Keep how far a campaign has come: new violations, and how often each was met.
 
         All or nothing, so that a campaign that is resumed counts nothing twice. `seen`
-        are numbers of cases and their counts; `shrunk` are bugs with smaller cases.
+        are numbers of cases and their counts; `shrunk` are bugs with shrunk cases.
         """
         with self._writing():
             self._connection.executemany(

@@ -44,6 +44,7 @@ class BlockCoroutine(Coroutine):
         self.is_lost = False
         self.calls = 0
         self.asked_of: dict[Any, int] | None = None
+        self.asked_first: dict[str, Any] | None = None
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self._draws: CaseDraws | None = None

@@ -30,12 +30,13 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.device import Array
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
 from nomos.engine.program import Running
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import ModelError
 
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
@@ -88,7 +89,8 @@ class CoroutineWorker(greenlet):
             listen(coroutine)
             try:
                 coroutine.result = coroutine.function(*coroutine.arguments)
-            except OF_THE_CASE as error:
+            except BaseException as error:
+                raise_own(error)
                 coroutine.failure = error
             if coroutine.is_lost:
                 coroutine.failure = Unrepeatable()
@@ -233,9 +235,8 @@ class Hub:
             return
         try:
             answer = items(function.many(*([argument] for argument in case)))[0]
-        except ModelError:
-            raise
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error, ModelError)
             worker.throw(error)
         else:
             current_lease().note_exception(current_lease().failure)

@@ -178,7 +178,14 @@ class Columns:
         source = self.program.source
         count = len(self.chunk.rows)
         low = np.broadcast_to(np.int64(0), count)
-        places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
+        number = self.spec.inputs.index(name)
+        earlier = [self.scope[one].places for one in self.spec.inputs[:number][-1:]]
+        pair = self.program.chooser_of(number, [None] * (number - 1) + earlier)
+        if pair is None:
+            places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
+        else:
+            last = len(source) - 1
+            places = self.chunk.draw(None, "row", pair.choose_rows, last)
         if self.program.rows is not None:
             records: Any = Rows(self.program.rows, places)
         elif isinstance(source, np.ndarray):

@@ -16,6 +16,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.device import Array, is_tensor
+from nomos.domain.failure import raise_own
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.meter import asking, current_lease
@@ -39,7 +40,7 @@ from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.engine.vectorized.wide import Items
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import ModelError
 from nomos.lang import core
 
 
@@ -153,9 +154,8 @@ class Evaluator:
         for case in self._cases(values, at):
             try:
                 results.append((function(*case), None))
-            except ModelError:
-                raise
-            except OF_THE_CASE as error:
+            except BaseException as error:
+                raise_own(error, ModelError)
                 results.append((None, error))
         return self._collect_results(results, at)
 

@@ -17,6 +17,7 @@ KEYWORDS = (
     "param",
     "def",
     "input",
+    "repeats",
     "var",
     "requires",
     "output",
@@ -247,6 +248,23 @@ class Input(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats(Node):
+    """`repeats 10;`: how often the block is evaluated, with samples of its own each time."""
+
+    times: Number | Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Declaration):
+    """`input x1, x2 where same(x1, x2, except sex);`: two rows that agree elsewhere."""
+
+    second: Name
+    relation: Name
+    related: tuple[Name, ...]
+    excepted: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Declaration):
     """`output d1;`."""
 
@@ -280,7 +298,8 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Shared | Input | Var | Requires | Output | Ensures | Block
+Inputs = Input | Pair | Repeats
+Statement = Import | Shared | Inputs | Var | Requires | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +315,8 @@ class Spec(Node):
 
     imports: tuple[Import, ...]
     shared: tuple[Shared, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input | Pair, ...]
+    repeats: tuple[Repeats, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
     outputs: tuple[Output, ...]

@@ -17,6 +17,7 @@ _KINDS = {
     syntax.Param: Kind.Constant,
     syntax.Def: Kind.Function,
     syntax.Input: Kind.Variable,
+    syntax.Pair: Kind.Variable,
     syntax.Var: Kind.Variable,
     syntax.Output: Kind.Variable,
 }
@@ -53,6 +54,8 @@ def _title_of(
         case syntax.Ensures(condition=condition, name=name):
             told = format_expr(condition) if name is None else name.name
             return f"ensures {told}", Kind.Property, span
+        case syntax.Repeats(times=times):
+            return f"repeats {format_expr(times)}", Kind.Number, span
         case syntax.Block():
             return "the block", Kind.Method, Span(span.start, span.start + 1)
         case _:

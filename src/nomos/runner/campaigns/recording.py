@@ -85,6 +85,7 @@ class Recording:
         if self.id is not None and self._retries:
             with self._or_without("this campaign is not stored"):
                 self.campaign.recorded = recorded = self._retry(self.id, confirm)
+                self.campaign.bugs.retried = recorded.tried
                 for bug in recorded.fixed:
                     self.store.mark(bug, "fixed")
                 self._write(self.campaign.result(), finished=False)
@@ -157,7 +158,12 @@ class Recording:
             some = mine[first : first + _RETRIED_AT_ONCE]
             try:
                 bugs = [record.bug for record in some]
-                outcomes = confirm([KnownCase(b.choices, b.records) for b in bugs])
+                outcomes = confirm(
+                    [
+                        KnownCase(bug.choices, bug.records, rank)
+                        for rank, bug in enumerate(bugs, tried + 1)
+                    ]
+                )
             except NomosError:
                 break  # the campaign itself will say so
             tried += len(outcomes)
@@ -165,8 +171,7 @@ class Recording:
                 if outcome.verdict is Verdict.VIOLATED:
                     name = case_name(subject, record.bug.choices)
                     still, new = still + 1, new + (name not in known)
-                # A case that crashes, or that cannot be drawn any more, says nothing.
-                if outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED):
+                if outcome.is_gone:
                     fixed.append(record.bug.id)
             if len(outcomes) < len(some):
                 break  # the calls are used up
@@ -265,6 +270,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     """Bring a campaign to where a killed one had come."""
     result, state, asked = found.result, found.state, campaign.meter.asked
     campaign.recorded = result.recorded
+    campaign.bugs.retried = result.recorded.tried
     asked.update(known := decode_value(Mapping[str, int], state.get("asked", {})))
     asked["before a kill"] += max(0, found.asked - sum(known.values()))
     if not state:

@@ -20,8 +20,10 @@ _AT_FIRST = (
     4  # times as long, where only a short chunk is known: it cost mostly its calls
 )
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
-_WAITING = 10  # times as long a chunk may take in which a worker waits for answers
-_STEPS = (8, 2)  # between sizes; on a device, larger ones pay off
+# Times as long a chunk may take in which a worker waits for answers: at its end it waits
+# for the last of them alone, for those that were sent again or never came.
+_WAITING = 20
+_STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class Plan:
 
     def _size(self) -> int:
         """Return how many cases are over in time: one of a few sizes, for any speed."""
-        fit, step = self._fit(), _STEPS[self._largest > LARGEST]
+        fit, step = self._fit(), _STEPS[self._waits or self._largest > LARGEST]
         if self.batch is not None or self.cost is None:
             return int(fit)
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
@@ -156,5 +158,5 @@ class Plan:
             self._is_first = False
             self.cost = min(self.cost, seconds / cases)
         elif cases:  # the first, or the model has become slow
-            self._is_first = self.cost is None
+            self._is_first = self.cost is None and not self.is_listed
             self.cost = seconds / cases
