@@ -181,6 +181,45 @@ def test_what_can_stand_at_a_place_is_offered(
     assert bool(found) == bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "there", "not_there"),
+    [
+        ("close(d1", "forall i < j in x1: @@close(d1", {"i", "j", "d1"}, set()),
+        (
+            "input x1;",
+            "def f(low, high) := @@low;\ninput x1;",
+            {"low", "high", "eps"},
+            {"x1", "d1"},
+        ),
+        (
+            "output d1;",
+            "requires @@x1.income > 3;\noutput d1;",
+            {"x1", "x2"},
+            {"d1", "d2"},
+        ),
+        (
+            "[income := x1.income + 1]",
+            '[town := "@@"]',
+            {"Aix", "Bern", "Cork"},
+            {"x1"},
+        ),
+        (
+            "input x1;",
+            "input x3, x4 where same(x3, x4);\ninput x1;\nvar v := @@x4;",
+            {"x3", "x4"},
+            {"d1"},
+        ),
+    ],
+)
+def test_what_has_no_meaning_at_a_place_is_not_offered_there(
+    editor: Editor, old: str, new: str, there: set[str], not_there: set[str]
+) -> None:
+    opened(editor, "local.nom", STEADY)
+    found = set(offered(editor, "local.nom", STEADY.replace(old, new, 1)))
+    assert there <= found
+    assert not found & not_there
+
+
 def test_relations_are_snippets_with_features_of_the_domain(editor: Editor) -> None:
     opened(editor, "snippet.nom", STEADY)
     text = STEADY.replace("input x1;", "@@input x1;")
