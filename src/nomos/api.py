@@ -6,7 +6,8 @@ plugin and notebooks use in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.selecting import Selected, Selection
     from nomos.store.rows import BugRecord
     from nomos.store.store import Store
 
@@ -247,15 +249,25 @@ def live_of(
     from nomos.runner.project.reopening import reopen_job
 
     root, job = reopen_job(subject, store, settings)
-    return Reopened(_worker(root), job)
+    return Reopened(_worker(root, store), job)
 
 
-def _worker(root: Path) -> Worker:
-    """Return what runs the jobs of a project in this process."""
-    from nomos.models.load import is_trusting
+def _worker(root: Path, store: Path | None = None) -> Worker:
+    """Return what runs the jobs of a project in this process, with its kept answers."""
+    from nomos.domain.meter import Terms
+    from nomos.models.serving.ledger import DATABASE, FOLDER
     from nomos.runner.executors.worker import Setting, Worker
 
-    return Worker(Setting(root, trust=is_trusting()))
+    terms = Terms()
+    if store is not None and (file := store / FOLDER / DATABASE).exists():
+        terms = Terms(cache="read", file=file)
+    return Worker(Setting(root, trust=_is_trusting(), terms=terms))
+
+
+def _is_trusting() -> bool:
+    from nomos.models.load import is_trusting
+
+    return is_trusting()
 
 
 def replay(
@@ -270,4 +282,83 @@ def replay(
     With `shrunk` it is the bug's shrunk case that is run. `settings` are trusted ones.
     """
     live = live_of(record.subject, store, settings)
-    return live, live.ready_job.replay(record.bug, shrunk=shrunk)
+    return live, live.replay(record.bug, shrunk=shrunk)
+
+
+def measure_selections(  # noqa: PLR0913 - keywords
+    specs: str | Path | Sequence[str | Path],
+    *,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    budget: int = 100,
+    tries: int = 5,
+    seed: int = 0,
+    store: bool | Path = True,
+    **options: Any,
+) -> Iterator[Selection | NomosError]:
+    """Count, for each spec, how often first answers satisfy it and how often selected ones.
+
+    The other keywords are those of `run_specs` for endpoints: calls, max_cost, rate, cache.
+    """
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.selecting import measure_selection
+
+    given = {**(settings or {}), **({} if model is None else {"model": model})}
+    how = campaign_options(budget=budget, **options)
+    for root, paths in group_by_project(find_specs(specs).specs).items():
+        with _asking_workers(root, how, store) as worker:
+            for path in paths:
+                try:
+                    engine = worker.prepare_job(Job(path, given)).engine
+                    numbers = {"budget": budget, "tries": tries, "seed": seed}
+                    yield measure_selection(engine, path.stem, **numbers)
+                except NomosError as error:
+                    yield error
+
+
+def select_answers(
+    spec: str | Path,
+    *records: Any,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    tries: int = 5,
+    seed: int = 0,
+    store: bool | Path = True,
+    **options: Any,
+) -> Selected:
+    """Ask a random model about records until its answers satisfy a spec together.
+
+    There is a record for each input of the spec. `outputs` are those of the first try that
+    satisfies it, or of the first one where none does; `is_satisfied` says which. The other
+    keywords are those of `measure_selections`.
+    """
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.selecting import select_answers as select
+
+    given = {**(settings or {}), **({} if model is None else {"model": model})}
+    ((root, (path,)),) = group_by_project([Path(spec)]).items()
+    with _asking_workers(root, campaign_options(**options), store) as worker:
+        engine = worker.prepare_job(Job(path, given)).engine
+        return select(engine, records, tries=tries, seed=seed)
+
+
+@contextmanager
+def _asking_workers(root: Path, how: Options, kept: bool | Path) -> Iterator[Worker]:
+    """Give a worker of this process, whose calls have limits and are kept as in a run."""
+    from nomos.domain.meter import Grant, Lease, under_lease
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.projects import keeping_store, warn_user
+    from nomos.runner.spending import Spending
+
+    store = keeping_store(root, warn_user, kept)
+    try:
+        spending = Spending(root, how, store)
+        meter = spending.open_meter()
+        grant = Grant(how.calls, "search", meter.campaign)
+        with under_lease(Lease(grant, terms=spending.terms)):
+            yield Worker(Setting(root, how.mode, _is_trusting(), terms=spending.terms))
+    finally:
+        if store is not None:
+            store.close()

@@ -313,6 +313,20 @@ class TestAnswers:
         made = self.specs(folder, "np.where(rows[:, 0] > 40, 'yes', 'no')")
         assert 'ensures d1 == "yes" ==> d2 == "yes";' in made["higher_age"]
 
+    def test_columns_of_any_script_have_a_spec_each(self, folder):
+        (folder / "fine.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
+        cells = [[n, n % 7, n % 9] for n in range(30, 60)]
+        for head in (
+            ["年龄", "收入", "x"],
+            ["w 1", "w-1", "x"],
+            ["Säure", "säure", "x"],
+        ):
+            write_csv(folder / "rows.csv", head, cells)
+            made = nomos("init", head[0], "--model", "fine:judge", "--data", "rows.csv")
+            specs = [*(folder / head[0]).glob("specs/higher_*.nom")]
+            assert len(specs) == 2, made.output
+            assert len({spec.read_text("utf-8") for spec in specs}) == 2
+
     def test_a_text_among_numbers_is_named(self, folder):
         (folder / "fine.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
         cells = [["1", "a"], ["2", "b"], ["lots", "7"], ["5", "a"]]

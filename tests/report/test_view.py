@@ -165,7 +165,7 @@ def test_violations_of_a_random_model_stand_beside_those_of_its_control(bug, res
     paired = replace(one.counts, pairs=300, only_violated=29, both_violated=1)
     told = view_property([replace(one, counts=paired)] * 2)
     assert told.rate == (
-        "10 % (7.7 to 12.7), its A/A control 0.3 % (0 to 1.2), excess +9.7 % (+7.4 to"
+        "10 % (7.7 to 12.7), its A/A control 0.3 % (0 to 1.2), excess +9.7 % (+7.3 to"
         " +12.3) (600 pairs, 95 %)"
     )
 

@@ -33,6 +33,7 @@ _GROUPS = {
     "Test models": {
         "campaigns.run": "Test a model against specs.",
         "campaigns.verify": "Prove properties for every input that the schema allows.",
+        "campaigns.check_proof": "Check certificates of proofs, by a program of its own.",
         "campaigns.compare": "Run the same cases on an old and a new model.",
     },
     "Understand bugs": {
@@ -43,6 +44,7 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
+        "campaigns.select": "Ask a random model again until its answers satisfy specs.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",

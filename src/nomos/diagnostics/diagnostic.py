@@ -72,6 +72,7 @@ class Code(Enum):
     INVALID_INDEX = auto()
     INVALID_RATE = auto()
     INVALID_PAIR = auto()
+    MISLEADING_CONDITION = auto()
 
     @property
     def slug(self) -> str:

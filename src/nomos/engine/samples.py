@@ -82,14 +82,14 @@ def repeat_cases(
             number += 1
             arm = engine.with_samples(number, is_control=is_control)
             try:
-                failed.append(_judge_known(arm, some) == Verdict.VIOLATED)
+                failed.append(judge_samples(arm, some) == Verdict.VIOLATED)
             except CallsSpent:
                 return
         for place, fails, control_fails in zip(left, *failed, strict=True):
             tests[place].add_pair(bool(fails), bool(control_fails))
 
 
-def _judge_known(arm: Engine, cases: Sequence[KnownCase]) -> Array:
+def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
     """Return the verdicts on cases with other samples; raises CallsSpent."""
     watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
     if any(case.records for case in cases):

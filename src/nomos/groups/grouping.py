@@ -44,7 +44,7 @@ def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
     return mask, json.dumps(dict(outputs), sort_keys=True)
 
 
-def tell_apart(bugs: Sequence[Bug]) -> bool:
+def can_group_by_outputs(bugs: Sequence[Bug]) -> bool:
     """Tell whether outputs are few enough to group bugs by them.
 
     Real numbers are few only where bugs share them: three bugs may have three.
@@ -57,7 +57,7 @@ def tell_apart(bugs: Sequence[Bug]) -> bool:
 
 def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:
     """Return groups of bugs, the largest first; `described` are the bugs' features."""
-    by_outputs = tell_apart(bugs)
+    by_outputs = can_group_by_outputs(bugs)
     keys = [
         key_of(sum(1 << n for n in bug.failures), bug.outputs if by_outputs else {})
         for bug in bugs

@@ -224,7 +224,9 @@ class _Requests:
         elif status:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
             kind = types.MessageType.Error
-            said = f"{path.stem} was not judged: {' '.join(last) or 'see its result'}"
+            said = (
+                f"{path.stem} was not evaluated: {' '.join(last) or 'see its result'}"
+            )
         server = self.session.server
         server.window_show_message(types.ShowMessageParams(kind, said))
         self.session.refresh_editor()

@@ -213,7 +213,7 @@ def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
             "the property fails no more often than its control, as far as one can tell"
         )
     if verdict == "violated" and not result.cases_shown and result.counts.pairs:
-        return "the property fails more often than its control; no single case was told"
+        return "the property fails more often than its control; no single case shows it"
     if result.rates and not result.counts.violations:
         if verdict == "violated":
             return "a rate over the campaign is not as it should be"
@@ -292,14 +292,19 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    if result.calls.are_reruns_known and not counts.pairs:
+        yield Remark(
+            "re-runs read the answers that are kept, so they say nothing of whether the"
+            " service answers alike: --cache off asks it again"
+        )
     check = None if result.analysis is None else result.analysis.flakiness
     is_weak = check is not None and check.cases and check.at_most > _WEAK
     if check is not None and is_weak and not check.flaky:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
-            f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} looked"
-            " at again: such cases say little of the model (--sanity plants faults in it)"
+            f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} of the"
+            " flakiness check: they are vacuous (--sanity plants faults in the model)"
         )
     if recorded.tried:
         fixed = len(recorded.fixed)

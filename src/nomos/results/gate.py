@@ -354,7 +354,7 @@ def _against_baseline(
     if changed := _other_changes(results[0], old[0]):
         return 3, f"{changed} changed since the baseline, which must be written anew"
     if any(_plain_status(r, Gate()) == 3 or is_flaky(r.counts) for r in old):
-        return 3, "the baseline itself was not judged"
+        return 3, "the baseline itself was not evaluated"
     rate, before = _rate(results, gate), _rate(old, gate)
     if rate is None or before is None:
         return 3, "these cases are no sample of the inputs, and have no rate"

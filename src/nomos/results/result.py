@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
-from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
 from nomos.results.excess import Repeats
+from nomos.results.measured import CallCounts, RateFound
 from nomos.results.measured import Counts as Counts
 from nomos.results.measured import Ensures as Ensures
-from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 

@@ -73,8 +73,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/ --sanity
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
-    was not judged (a model, its data or some cases failed, or answers did not come
-    back), 130 interrupted, 143 terminated. If several apply, the highest.
+    was not evaluated (a model, its data or some cases failed, or bugs were not
+    reproduced), 130 interrupted, 143 terminated. If several apply, the highest.
     """
     from nomos.runner.projects import make_skipped_run
 

@@ -40,7 +40,7 @@ def command(
         live, outcome = api.replay(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
-        repeats = None if shrunk else live.ready_job.repeat_bug(record.bug)
+        repeats = None if shrunk else live.repeat_bug(record.bug)
         gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
         gone = gone if repeats is None else repeats.decision == "no bug"
         # What is stored is the bug itself.

@@ -7,6 +7,7 @@ names and types, for a model that was trained on such tables.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -108,7 +109,7 @@ def _array(data: Array) -> Table:
 
 def _frame(data: Any) -> Table:
     names = [str(name) for name in data.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
     read = [

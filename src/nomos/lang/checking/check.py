@@ -207,6 +207,10 @@ def _resolve_list_size(
     if isinstance(size, syntax.Number):
         value = size.value
     else:
+        if not scope.has_value(size.name):
+            help = f"declare it: `param {size.name} := 10;`"
+            scope.report_undeclared(size.span, size.name, scope.params, help)
+            return 1
         scope.look_up_value(size)
         if size.name not in scope.symbols:
             return 1

@@ -12,6 +12,7 @@ from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
+from nomos.lang.reading.habits import METHODS
 from nomos.lang.reading.tables import load_parser
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
@@ -199,7 +200,8 @@ class _Build(Transformer[Token, Any]):
         if isinstance(subject, syntax.Name):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
-        help = "only the functions of an imported domain are called with a dot"
+        usual = "only the functions of an imported domain are called with a dot"
+        help = METHODS.get(name.name, usual)
         raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:

@@ -142,7 +142,12 @@ def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
 def _blank_further_blocks(state: _Recovery, start: int) -> None:
     parts, done = [], 0
     while (opening := find_block(state.text, start)) is not None:
-        state.report(Code.SECOND_BLOCK, opening, opening + 1)
+        if state.text[:opening].rstrip()[-1:] in ("", ";", "}"):
+            state.report(Code.SECOND_BLOCK, opening, opening + 1)
+        else:
+            words = {"found": "`{`", "expected": "a value"}
+            help = "braces hold values behind `in`: `a in {b, c}`"
+            state.report(Code.SYNTAX_ERROR, opening, opening + 1, **words, help=help)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
         parts += [state.text[done:opening], blank_text(state.text[opening:start])]

@@ -19,7 +19,7 @@ import numpy as np
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import ChunkCrash, Judged
-from nomos.results.calls import CallCounts
+from nomos.results.measured import CallCounts
 from nomos.results.result import (
     Counts,
     Crash,

@@ -91,7 +91,7 @@ def needs_check(result: Result) -> bool:
 
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
-    schema, counts = engine.program.schema, result.counts
+    counts = result.counts
     wanted = ENOUGH if counts.k else _FEWEST
     if result.verdict == "violated" and not result.is_complete:
         wanted = min(wanted, _OF_VIOLATED)
@@ -119,8 +119,7 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     unvaried: tuple[str, ...] = ()
     has_all = engine.mode != "sequential"
     if result.verdict != "violated" and has_all and len(rows) >= _FEWEST:
-        shown = {n: [describe(v, schema) for v in vs] for n, vs in values.items()}
-        unvaried = _find_constants(engine, shown)
+        unvaried = _find_constants(engine, values)
     outputs = {
         name: list(map(to_comparable, values[name]))
         for name in engine.program.spec.outputs
@@ -362,12 +361,14 @@ def _find_constants(engine: Engine, values: Mapping[str, list[Any]]) -> tuple[st
     """
     spec = engine.program.spec
     outputs = [values[name] for name in spec.outputs]
-    if len(outputs) > 1 and all(one.count(one[0]) == len(one) for one in outputs):
-        shown = {name: _short(values[name][0]) for name in spec.outputs}
-        return tuple(f"{name} = {text}" for name, text in shown.items())
+    if len(outputs) > 1 and all(
+        all(is_same_answer(one[0], value) for value in one) for one in outputs
+    ):
+        first = {n: describe(values[n][0], engine.program.schema) for n in spec.outputs}
+        return tuple(f"{name} = {_short(value)}" for name, value in first.items())
     return tuple(
         f"{let.name} = {name}"
         for let in spec.variables
         for name in spec.inputs
-        if values[let.name] == values[name]
+        if all(map(is_same_answer, values[let.name], values[name]))
     )

@@ -22,7 +22,7 @@ _AT_FIRST = (
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
 # Times as long a chunk may take in which a worker waits for answers: at its end it waits
 # for the last of them alone, for those that were sent again or never came.
-_WAITING = 10
+_WAITING = 20
 _STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
@@ -158,5 +158,5 @@ class Plan:
             self._is_first = False
             self.cost = min(self.cost, seconds / cases)
         elif cases:  # the first, or the model has become slow
-            self._is_first = self.cost is None
+            self._is_first = self.cost is None and not self.is_listed
             self.cost = seconds / cases
