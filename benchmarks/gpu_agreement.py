@@ -76,7 +76,7 @@ SPEC = """
 """
 BLOCKS = {
     "columns": "d1 = predict(x1)\n      d2 = predict(x2)",
-    "lanes": "d1 = d2 = 0\n      for x in [x1]: d1 = predict(x)\n      d2 = predict(x2)",
+    "coroutines": "d1 = d2 = 0\n      for x in [x1]: d1 = predict(x)\n      d2 = predict(x2)",
 }
 
 

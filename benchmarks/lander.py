@@ -7,7 +7,7 @@ process and one thread, and checks that all three come to the same bugs:
 
 1. the plain way: gymnasium's own step, `PPO.predict` for each observation;
 2. the domain as it stands, one case at a time;
-3. the domain as it stands, games side by side in lanes, as `nomos run` does.
+3. the domain as it stands, games side by side in coroutines, as `nomos run` does.
 
 Needs the extras `lunar` and `lunar-train`.
 """

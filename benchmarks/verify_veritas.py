@@ -100,9 +100,9 @@ class _Pair:
                 return "open"
             picks = np.zeros((1, len(self.problem.tables)), int)
             picks[0, self.tables] = chosen
-            atoms = self.problem.atoms(picks)
+            variables = self.problem.variables(picks)
             records = self.cases.question.calls
-            calls = [self.cases.rows(record, atoms, 1)[0] for record in records]
+            calls = [self.cases.rows(record, variables, 1)[0] for record in records]
             search = self._search(calls)
             search.step_for(0.01, 1000)
             while not search.is_optimal() and time.process_time() < until:

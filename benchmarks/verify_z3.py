@@ -70,29 +70,29 @@ class _Encoding:
         self.model = prover._model(asked.function)
         self.solver = z3.Solver()
         self.codes: dict[str, int] = {}  # of names
-        self.atoms: dict[str, Any] = {}
+        self.variables: dict[str, Any] = {}
         for name in asked.inputs:
             for feature, one in prover.space.ranges.items():
                 self._atom(f"{name}.{feature}", one)
         for draw in asked.draws:
             low, high = self.formula(draw.low), self.formula(draw.high)
-            atom = self.atoms[draw.atom] = z3.Int(draw.atom)
-            self.solver.add(atom >= low, atom <= high)
+            variable = self.variables[draw.variable] = z3.Int(draw.variable)
+            self.solver.add(variable >= low, variable <= high)
         for guard in asked.guards:
             self.solver.add(self.formula(guard))
 
     def _atom(self, name: str, one: Any) -> None:
-        atom = self.atoms[name] = self.z3.Int(name)
+        variable = self.variables[name] = self.z3.Int(name)
         if one.names is None:
-            self.solver.add(atom >= int(one.low), atom <= int(one.high))
+            self.solver.add(variable >= int(one.low), variable <= int(one.high))
         else:
-            self.solver.add(self.z3.Or([atom == self._code(n) for n in one.names]))
+            self.solver.add(self.z3.Or([variable == self._code(n) for n in one.names]))
 
     def _code(self, name: str) -> int:
         return self.codes.setdefault(str(name), len(self.codes))
 
     def formula(self, expr: core.Expr) -> Any:
-        """Return a formula over atoms."""
+        """Return a formula over variables."""
         z3 = self.z3
         match expr:
             case core.Constant(value=str() as value):
@@ -100,7 +100,7 @@ class _Encoding:
             case core.Constant(value=value):
                 return value
             case core.Variable(name=name):
-                return self.atoms[name]
+                return self.variables[name]
             case core.Not(operand=operand):
                 return z3.Not(self.formula(operand))
             case core.Arithmetic(operator="+" | "-" | "*" as sign):
@@ -223,11 +223,11 @@ class _Encoding:
     def _is_real(self, found: Any) -> bool:
         names = {code: name for name, code in self.codes.items()}
         case: dict[str, Any] = {}
-        for atom, variable in self.atoms.items():
+        for variable, variable in self.variables.items():
             value = found.eval(variable, model_completion=True).as_long()
-            one = self.prover.space.ranges.get(atom.partition(".")[2])
+            one = self.prover.space.ranges.get(variable.partition(".")[2])
             is_name = one is not None and one.names is not None
-            case[atom] = names[value] if is_name else value
+            case[variable] = names[value] if is_name else value
         return bool(self.cases.find_broken(columns_of(case, 1), 1)[0])
 
 

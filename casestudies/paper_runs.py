@@ -114,12 +114,12 @@ class Bench:
 
     def _model(self, case: CaseStudy, model: Model, setting: Setting) -> ModelReport:
         found = self._sample(case, model, setting)
-        results = [result for seeds in found.values() for result in seeds]
+        results = [result for name in case.properties for result in found[name]]
         self.results += results
         exact = self._exact(case, model)
         live = results[0].live
         assert live is not None
-        controls = [result.control for result in results if result.control is not None]
+        every = [result for seeds in found.values() for result in seeds]
         return ModelReport(
             case,
             model,
@@ -130,37 +130,34 @@ class Bench:
                 property_report(case, model, name, found[name], exact.get(name))
                 for name in case.properties
             ),
-            sum(result.counts.seconds for result in [*results, *controls]),
+            sum(result.counts.seconds for result in every),
             tuple(
-                control_report(case.controls[name], case.properties[name], found[name])
-                for name in case.properties
-                if name in case.controls
+                control_report(
+                    control, case.properties[name], found[name], found[control]
+                )
+                for name, control in case.controls.items()
             ),
         )
 
     def _sample(
         self, case: CaseStudy, model: Model, setting: Setting
     ) -> dict[str, list[Result]]:
-        """Run all properties with all seeds; those with the same control together."""
-        together: dict[str | None, list[str]] = {}
-        for name in case.properties:
-            together.setdefault(case.controls.get(name), []).append(name)
-        found: dict[str, list[Result]] = {name: [] for name in case.properties}
-        for control, names in together.items():
-            results = run_specs(
-                [self.spec(case, name) for name in names],
-                settings=self.settings(case, model),
-                seeds=range(setting.seeds),
-                store=self.store,
-                handlers=self.handlers,
-                control=None if control is None else self.spec(case, control),
-                budget=setting.budget,
-                search="random",
-                jobs=self.jobs,
-                **COUNTING,
-            )
-            for result in complete(results):
-                found[result.name].append(result)
+        """Run all properties and their controls with all seeds."""
+        names = dict.fromkeys([*case.properties, *case.controls.values()])
+        found: dict[str, list[Result]] = {name: [] for name in names}
+        results = run_specs(
+            [self.spec(case, name) for name in names],
+            settings=self.settings(case, model),
+            seeds=range(setting.seeds),
+            store=self.store,
+            handlers=self.handlers,
+            budget=setting.budget,
+            search="random",
+            jobs=self.jobs,
+            **COUNTING,
+        )
+        for result in complete(results):
+            found[result.name].append(result)
         return found
 
     def spec(self, case: CaseStudy, name: str) -> Path:

@@ -50,7 +50,7 @@ BEFORE = {
 }  # fmt: skip
 OWNERS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 CONCEPTS = {
-    "a case": "Cases?|Lane",
+    "a case": "Cases?",
     "a bug": "Bugs?|Violations?",
     "a feature": "Features?",
 }

@@ -107,7 +107,7 @@ TESTS = (
     "tests/engine/test_other_inputs.py",
     "tests/engine/test_space.py",
     "tests/runner",
-    "tests/cli/test_control.py",
+    "tests/runner/test_random_models.py",
     "tests/cli/test_exit_status.py",
     "tests/cli/test_explaining.py",
     "tests/cli/test_gates.py",

@@ -1,4 +1,4 @@
-"""What programs call: several specs, controls, sizes of spaces, pages."""
+"""What programs call: several specs, sizes of spaces, pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ output d2;
 }
 ensures d1 <= d2;
 """
-CONTROL = GROWS.replace("x1.size + randInt(1, 3)", "x1.size + 0 * randInt(1, 3)")
+SAME = GROWS.replace("x1.size + randInt(1, 3)", "x1.size + 0 * randInt(1, 3)")
 
 
 @pytest.fixture
@@ -50,37 +50,23 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "sizes.py").write_text(DOMAIN)
     (tmp_path / "grows.nom").write_text(GROWS)
-    (tmp_path / "control.nom").write_text(CONTROL)
+    (tmp_path / "same.nom").write_text(SAME)
     return tmp_path
 
 
 def test_the_cases_of_specs_are_counted_up_to_a_limit(project: Path) -> None:
-    specs = [project / "grows.nom", project / "control.nom"]
+    specs = [project / "grows.nom", project / "same.nom"]
     assert spaces(specs, limit=30) == {specs[0]: 30, specs[1]: 30}
     assert spaces(specs[0], limit=29) == {specs[0]: None}
     assert spaces(specs[0], settings={"rows": "2"}, limit=29) == {specs[0]: 6}
 
 
-def test_a_control_stands_beside_the_result_of_its_seed(project: Path) -> None:
-    results = nomos.run_specs(
-        project / "grows.nom",
-        control=project / "control.nom",
-        seeds=[0, 1],
-        store=False,
-    )
-    assert [result.verdict for result in results] == ["violated", "violated"]
-    for result in results:
-        assert result.control is not None
-        assert result.control.seed == result.seed
-        assert result.control.counts.violations == 0
-
-
 def test_results_are_saved_as_one_page(project: Path) -> None:
-    specs = [project / "grows.nom", project / "control.nom"]
+    specs = [project / "grows.nom", project / "same.nom"]
     page = nomos.run_specs(specs, store=False).save(project / "page.html")
     text = page.read_text(encoding="utf-8")
     assert "grows" in text
-    assert "control" in text
+    assert "same" in text
 
 
 class Ones(nomos.Domain):

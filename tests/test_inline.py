@@ -59,6 +59,23 @@ def test_a_frame_comes_to_the_model_as_it_was(frame):
     assert bug.outputs["d2"] == 0
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_of_a_very_large_frame_rows_are_drawn_with_their_labels(
+    frame, kind, monkeypatch
+):
+    for module in ("nomos.inline", "nomos.domain.reading.table"):
+        monkeypatch.setattr(f"{module}.LARGEST_FRAME", 20)
+    spec = "input x;\noutput same;\n{ same = predict(x) == label(x) }\nensures same;"
+    given = {"labels": frame["income"].tolist(), "predict": lambda x: x["income"]}
+    with pytest.warns(UserWarning, match="of 60 rows 20 are drawn at random"):
+        result = nomos.run(
+            spec, inputs=kind(frame.to_dict("list")), budget=500, **given
+        )
+    assert (result.verdict, result.search) == ("none-found", "random")
+    whole = nomos.run(spec, inputs=frame, search="exhaustive", **given)
+    assert (whole.verdict, whole.counts.tests) == ("holds", 60)
+
+
 def test_an_array_has_features_by_number_and_as_f0_f1(frame):
     rows = frame[["income", "share"]].to_numpy(dtype=np.float32)
     text = MONOTONE.replace("x1.income", "getFeat(x1, 0)").replace("income :=", "f0 :=")

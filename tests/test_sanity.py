@@ -67,7 +67,7 @@ def test_a_spec_notices_what_breaks_it_and_lets_constants_pass() -> None:
     }
     assert found.remarks == ["a model passes that always answers 0 or 1"]
     lines = list(found.lines)
-    assert lines[0] == "rise: 0 of 2000 violated as it is"
+    assert lines[0] == "rise: 0 of 2,000 violated as it is"
     assert lines[4].split("  ")[1:3] == ["reversed", lines[4].split("  ")[2]]
 
 
@@ -79,6 +79,14 @@ def test_a_wrong_direction_is_asked_about() -> None:
 def test_a_spec_that_demands_nothing_notices_nothing() -> None:
     found = checked(RISE.replace("d1 <= d2", "d1 == d1"))
     assert found.remarks[0].startswith("notices none of these faults")
+
+
+def test_a_rate_over_the_campaign_notices_faults_too() -> None:
+    test = "ensures some: rate(d1 == 1) in 0.4..0.8;"
+    text = f"input x1;\noutput d1;\n{{\n  d1 = predict(x1)\n}}\n{test}\n"
+    found = {fault.fault: fault.is_noticed for fault in checked(text).faults}
+    assert found["always 0"] and found["always 1"]
+    assert not found["noise of 0.1 %"]
 
 
 def test_the_model_of_the_job_stays_as_it_is() -> None:

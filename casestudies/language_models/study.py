@@ -19,8 +19,7 @@ from nomos.results.statistics import clopper_pearson
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "language-models.json"
-TASKS = ("sum", "larger", "mood")
-EXAMPLES = 3
+EXAMPLES, ENOUGH = 3, 20
 
 
 def run_study(name: str, budget: int, port: int) -> dict[str, object]:
@@ -32,6 +31,8 @@ def run_study(name: str, budget: int, port: int) -> dict[str, object]:
             "search": "random",
             "concurrency": 1,
             "accept_unreadable": 0.95,
+            "groups": budget >= ENOUGH,  # what asks the model more often
+            "shrink": budget >= ENOUGH,
         }
         specs = [*sorted((HERE / "specs").glob("*.nom")), HERE / "right.nom"]
         found = {}
@@ -49,24 +50,19 @@ def run_study(name: str, budget: int, port: int) -> dict[str, object]:
 
 def describe_result(result) -> dict[str, object]:
     """Return the counts, the rate, the groups and some cases of a result."""
-    counts = result.counts
+    counts, analysis = result.counts, result.analysis
+    names = ("tests", "violations", "judged", "unreadable", "crashed")
     rate = clopper_pearson(counts.violations, max(1, counts.judged))
-    groups = result.analysis.groups if result.analysis else ()
     return {
         "verdict": result.verdict,
         "problem": result.problem,
-        "tests": counts.tests,
-        "violations": counts.violations,
-        "judged": counts.judged,
-        "unreadable": counts.unreadable,
-        "crashed": counts.crashed,
+        **{name: getattr(counts, name) for name in names},
         "low": rate.low,
         "high": rate.high,
         "requests": {p: s["requests"] for p, s in result.calls.sent.items()},
         "known": int(result.calls.total_sent("cached")),
-        "groups": [describe_group(one) for one in groups],
+        "groups": [describe_group(one) for one in analysis.groups] if analysis else [],
         "cases": [describe_bug(bug) for bug in result.bugs[:EXAMPLES]],
-        "by_task": count_tasks(result),
     }
 
 
@@ -82,22 +78,15 @@ def describe_bug(bug) -> dict[str, object]:
     return {"id": bug.id, "inputs": dict(seen.inputs), "outputs": dict(seen.outputs)}
 
 
-def count_tasks(result) -> dict[str, int]:
-    """Return how many bugs each task has."""
-    tasks = [bug.inputs.get("x", {}) for bug in result.bugs]
-    names = [x.get("task") if isinstance(x, dict) else None for x in tasks]
-    return {task: names.count(task) for task in TASKS}
-
-
 def show_study(study) -> None:
     """Print a table of rates, each beside the control."""
     print(f"{study['model']}, {study['budget']} cases of each relation")
     for name, one in study["specs"].items():
         rate = percent(one["violations"] / max(1, one["judged"]))
-        interval = f"{percent(one['low'])} to {percent(one['high'])}"
         print(
             f"{name:12} {one['violations']:4} of {one['judged']:4}: {rate:>7}"
-            f" ({interval}), {one['unreadable']} unreadable, {sum(one['requests'].values()):g} requests"
+            f" ({percent(one['low'])} to {percent(one['high'])}), {one['unreadable']}"
+            f" unreadable, {sum(one['requests'].values()):g} requests"
         )
 
 
@@ -115,6 +104,7 @@ def main() -> None:
         sys.exit(f"skipped: {error}")
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     known[given.model] = study
+    given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(known, indent=1) + "\n")
     show_study(study)
 

@@ -9,7 +9,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from nomos import relations, texts, transformations
-    from nomos.api import assert_holds, run_specs
+    from nomos.api import assert_holds, run_specs, select_answers
     from nomos.domain import (
         Domain,
         Schema,
@@ -51,6 +51,7 @@ __all__ = [
     "relations",
     "run",
     "run_specs",
+    "select_answers",
     "spec",
     "tensors",
     "texts",
@@ -62,7 +63,7 @@ _HOMES = {
     "nomos.errors": "Discard DomainError ModelError NomosError SpecError StoreError"
     " Unreadable",
     "nomos.domain": "Domain Schema asking batched concurrent random tensors",
-    "nomos.api": "assert_holds run_specs",
+    "nomos.api": "assert_holds run_specs select_answers",
     "nomos.inline": "run spec",
     "nomos.magic": "load_ipython_extension",
     "nomos.models": "load_model",

@@ -284,6 +284,7 @@ class TakesFunction(Kind):
 
 
 COUNT = TakesWhole(1)
+FEW = TakesWhole(1, 100_000)
 AMOUNT = TakesNumber("a number from 0 on", 0)
 SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
 SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
@@ -299,7 +300,6 @@ RUN: dict[str, Kind] = {
     "seeds": TakesList(SEED, 1),
     "store": TakesPath("True, False or a folder", (True, False)),
     "handlers": TakesList(TakesFunction()),
-    "control": TakesPath("the path of a spec", (None,)),
     "verify": FLAG,
 }
 
@@ -316,6 +316,8 @@ OPTIONS: dict[str, Kind] = {
     "inputs": TakesWord(*get_args(Inputs)),
     "batch": COUNT,
     "confirm": TakesConfirm(1),
+    "repeats": TakesWhole(1, 1000),
+    "require": TakesWhole(1, 1000),
     "resume": FLAG,
     "accept": FLAG,
     "jobs": TakesWhole(1, 10_000),

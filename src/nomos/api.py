@@ -6,7 +6,8 @@ plugin and notebooks use in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
+    from nomos.runner.selecting import Selected, Selection
     from nomos.store.rows import BugRecord
     from nomos.store.store import Store
 
@@ -83,7 +85,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     seeds: Iterable[int] = (0,),
     store: bool | Path = True,
     handlers: Sequence[Handler] = (),
-    control: str | Path | None = None,
     verify: bool = False,
     **options: Any,
 ) -> Results:
@@ -91,8 +92,7 @@ def run_specs(  # noqa: PLR0913 - keywords
 
     `specs` are files, folders or globs. `store` is where campaigns and bugs are kept:
     True for `.nomos` at the project's root, False for nowhere. `handlers` are called
-    with each event. `control` is a spec in which only chance can differ; it is run
-    beside the others. With `verify`, a proof is tried where no violation was found.
+    with each event. With `verify`, a proof is tried where no violation was found.
     The other keywords are those of `run`: budget, time, calls, until_bug, search,
     inputs, batch, mode, confirm, groups, shrink, device, dtype, accept_flaky, accept_unreadable, and of
     workers: jobs, isolate, call_timeout_s, memory_limit_mb, engine, ray_address, cpus, gpus.
@@ -105,8 +105,7 @@ def run_specs(  # noqa: PLR0913 - keywords
     if how.resume and store is False:
         raise NomosError("`resume` needs a store, and `store` is False")
     given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
-    given |= {"store": store, "handlers": handlers}
-    given |= {"control": control, "verify": verify}
+    given |= {"store": store, "handlers": handlers, "verify": verify}
     taken = {
         name: accept_option(name, RUN[name], value) for name, value in given.items()
     }
@@ -119,7 +118,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     ]
     whole = projects.make_skipped_run(found)
     more = {name: taken[name] for name in ("handlers", "verify")}
-    more["control"] = None if control is None else Path(control)
     kept: dict[str, Any] = {"kept": store, "warn": projects.warn_user}
     for _ in projects.drive_projects(planned, whole, **kept, **more):
         pass
@@ -251,15 +249,25 @@ def live_of(
     from nomos.runner.project.reopening import reopen_job
 
     root, job = reopen_job(subject, store, settings)
-    return Reopened(_worker(root), job)
+    return Reopened(_worker(root, store), job)
 
 
-def _worker(root: Path) -> Worker:
-    """Return what runs the jobs of a project in this process."""
-    from nomos.models.load import is_trusting
+def _worker(root: Path, store: Path | None = None) -> Worker:
+    """Return what runs the jobs of a project in this process, with its kept answers."""
+    from nomos.domain.meter import Terms
+    from nomos.models.serving.ledger import DATABASE, FOLDER
     from nomos.runner.executors.worker import Setting, Worker
 
-    return Worker(Setting(root, trust=is_trusting()))
+    terms = Terms()
+    if store is not None and (file := store / FOLDER / DATABASE).exists():
+        terms = Terms(cache="read", file=file)
+    return Worker(Setting(root, trust=_is_trusting(), terms=terms))
+
+
+def _is_trusting() -> bool:
+    from nomos.models.load import is_trusting
+
+    return is_trusting()
 
 
 def replay(
@@ -269,9 +277,88 @@ def replay(
     shrunk: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> tuple[Reopened, Any]:
-    """Run a recorded bug again, alone; return the program and the case's outcome.
+    """Re-run a recorded bug in isolation; return the program and the case's outcome.
 
-    With `shrunk` it is the bug's smaller case that is run. `settings` are trusted ones.
+    With `shrunk` it is the bug's shrunk case that is run. `settings` are trusted ones.
     """
     live = live_of(record.subject, store, settings)
-    return live, live.ready_job.replay(record.bug, shrunk=shrunk)
+    return live, live.replay(record.bug, shrunk=shrunk)
+
+
+def measure_selections(  # noqa: PLR0913 - keywords
+    specs: str | Path | Sequence[str | Path],
+    *,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    budget: int = 100,
+    tries: int = 5,
+    seed: int = 0,
+    store: bool | Path = True,
+    **options: Any,
+) -> Iterator[Selection | NomosError]:
+    """Count, for each spec, how often first answers satisfy it and how often selected ones.
+
+    The other keywords are those of `run_specs` for endpoints: calls, max_cost, rate, cache.
+    """
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.selecting import measure_selection
+
+    given = {**(settings or {}), **({} if model is None else {"model": model})}
+    how = campaign_options(budget=budget, **options)
+    for root, paths in group_by_project(find_specs(specs).specs).items():
+        with _asking_workers(root, how, store) as worker:
+            for path in paths:
+                try:
+                    engine = worker.prepare_job(Job(path, given)).engine
+                    numbers = {"budget": budget, "tries": tries, "seed": seed}
+                    yield measure_selection(engine, path.stem, **numbers)
+                except NomosError as error:
+                    yield error
+
+
+def select_answers(
+    spec: str | Path,
+    *records: Any,
+    model: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    tries: int = 5,
+    seed: int = 0,
+    store: bool | Path = True,
+    **options: Any,
+) -> Selected:
+    """Ask a random model about records until its answers satisfy a spec together.
+
+    There is a record for each input of the spec. `outputs` are those of the first try that
+    satisfies it, or of the first one where none does; `is_satisfied` says which. The other
+    keywords are those of `measure_selections`.
+    """
+    from nomos.runner.jobs import Job
+    from nomos.runner.project.discovery import group_by_project
+    from nomos.runner.selecting import select_answers as select
+
+    given = {**(settings or {}), **({} if model is None else {"model": model})}
+    ((root, (path,)),) = group_by_project([Path(spec)]).items()
+    with _asking_workers(root, campaign_options(**options), store) as worker:
+        engine = worker.prepare_job(Job(path, given)).engine
+        return select(engine, records, tries=tries, seed=seed)
+
+
+@contextmanager
+def _asking_workers(root: Path, how: Options, kept: bool | Path) -> Iterator[Worker]:
+    """Give a worker of this process, whose calls have limits and are kept as in a run."""
+    from nomos.domain.meter import Grant, Lease, under_lease
+    from nomos.runner.executors.worker import Setting, Worker
+    from nomos.runner.projects import keeping_store, warn_user
+    from nomos.runner.spending import Spending
+
+    store = keeping_store(root, warn_user, kept)
+    try:
+        spending = Spending(root, how, store)
+        meter = spending.open_meter()
+        grant = Grant(how.calls, "search", meter.campaign)
+        with under_lease(Lease(grant, terms=spending.terms)):
+            yield Worker(Setting(root, how.mode, _is_trusting(), terms=spending.terms))
+    finally:
+        if store is not None:
+            store.close()

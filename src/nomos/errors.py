@@ -131,8 +131,3 @@ class CallsFailed(Exception):
 
 class Stop(BaseException):
     """Raised into a campaign that must end now: by Ctrl-C, a signal or the clock."""
-
-
-# What code of the user raises and its case is blamed for: a model that calls `sys.exit`
-# must not end the campaign as if all were well.
-OF_THE_CASE = (Exception, SystemExit)

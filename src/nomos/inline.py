@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,13 @@ from nomos.domain.domain import Domain, offer_of
 from nomos.domain.find import Imported
 from nomos.domain.functions import batched, check_takes_many
 from nomos.domain.reading.csvfile import quote_text
-from nomos.domain.reading.table import Table, as_table
+from nomos.domain.reading.table import (
+    LARGEST_FRAME,
+    Table,
+    as_table,
+    is_frame,
+    sample_frame,
+)
 from nomos.errors import NomosError
 from nomos.lang.checking.check import check_spec
 from nomos.lang.checking.declarations import Value
@@ -85,7 +92,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     values for the params of the spec.
 
     With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
-    pandas or polars, a list of records (dicts, tuples, arrays, strings) or a torch data
+    pandas or polars (of more than a million rows a million are drawn), a list of records (dicts, tuples, arrays, strings) or a torch data
     set. Each other keyword is then a function of the spec, written for many: it gets
     what the model was trained on, an array, a frame or a list. Columns are features, by
     name or by number; those of an array are called f0, f1 and so on.
@@ -112,6 +119,15 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     seed = accept_option("seed", SEED, seed)
     settings = _texts_of(settings, params, model)
     wide: dict[str, int] = {}
+    if is_frame(inputs) and len(inputs) > LARGEST_FRAME and search != "exhaustive":
+        warnings.warn(
+            f"of {len(inputs):,} rows {LARGEST_FRAME:,} are drawn at random, and cases of"
+            ' these; search="exhaustive" takes all of them',
+            stacklevel=2,
+        )
+        inputs, labels = sample_frame(inputs, labels)
+        # Cases of these rows are not all there are: no such search claims that they are.
+        limits["search"] = "random" if search == "auto" else search
     domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
         if isinstance(spec, SpecText) or _is_spec_text(spec):

@@ -1,4 +1,4 @@
-"""Groups, smaller cases and planted faults on the command line."""
+"""Groups, shrunk cases and planted faults on the command line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_smaller_case_is_stored_shown_and_replayed(project: Project) -> None:
     assert "60" in replayed.output
     small = next(bug for bug in run["bugs"] if not bug["shrunk"])
     none = nomos("replay", small["id"], "--shrunk")
-    assert "no smaller case was found" in str(none.exception)
+    assert "no shrunk case was found" in str(none.exception)
 
 
 def test_nothing_is_made_smaller_where_nobody_wants_it(project: Project) -> None:

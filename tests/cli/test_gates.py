@@ -69,6 +69,25 @@ def test_a_spec_that_is_gone_or_changed_is_not_green(rate: float) -> None:
     assert "specs/income.nom is in the baseline and was not run" in done.stderr
 
 
+def test_a_run_may_write_anew_the_projects_own_baseline_that_cannot_be_read(
+    rate: float,
+) -> None:
+    whole = Path("old.json").read_text()
+    Path("pyproject.toml").write_text('[tool.nomos]\nbaseline = "old.json"\n')
+    for damaged in (b"{damaged", None):
+        Path("old.json").unlink()
+        if damaged is not None:
+            Path("old.json").write_bytes(damaged)
+        assert "is no baseline" in str(nomos().exception)
+        typed = nomos("--baseline", "old.json", "--json", "new.json")
+        assert typed.exit_code and not Path("new.json").exists()
+        done = nomos("--model", "smooth", "--json", "old.json", "--quiet")
+        assert done.exit_code == 3 and "old.json is no baseline" in done.stderr
+        assert json.loads(Path("old.json").read_text())["runs"]
+    Path("old.json").write_text(whole)
+    assert "write over the baseline" in nomos("--json", "old.json").stderr
+
+
 def test_the_baseline_is_never_written_over(rate: float) -> None:
     done = nomos("--baseline", "old.json", "--json", "./old.json")
     assert done.exit_code == 2

@@ -215,7 +215,7 @@ class TestColumns:
         assert said in " ".join(out.split())
         verify = (*verify, "--within", "income=10..119")
         status, out = run_specs(folder, *verify)
-        assert status == 1 and "exact: 4672 of 20736 cases" in out, out
+        assert status == 1 and "exact: 4,672 of 20,736 cases" in out, out
         spec = folder / "specs" / "label.nom"
         spec.write_text(
             "import people; input x; output d; { d = predict(x) }"
@@ -312,6 +312,20 @@ class TestAnswers:
     def test_words_are_kept(self, folder):
         made = self.specs(folder, "np.where(rows[:, 0] > 40, 'yes', 'no')")
         assert 'ensures d1 == "yes" ==> d2 == "yes";' in made["higher_age"]
+
+    def test_columns_of_any_script_have_a_spec_each(self, folder):
+        (folder / "fine.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
+        cells = [[n, n % 7, n % 9] for n in range(30, 60)]
+        for head in (
+            ["年龄", "收入", "x"],
+            ["w 1", "w-1", "x"],
+            ["Säure", "säure", "x"],
+        ):
+            write_csv(folder / "rows.csv", head, cells)
+            made = nomos("init", head[0], "--model", "fine:judge", "--data", "rows.csv")
+            specs = [*(folder / head[0]).glob("specs/higher_*.nom")]
+            assert len(specs) == 2, made.output
+            assert len({spec.read_text("utf-8") for spec in specs}) == 2
 
     def test_a_text_among_numbers_is_named(self, folder):
         (folder / "fine.py").write_text("def judge(rows):\n    return rows[:, 0]\n")

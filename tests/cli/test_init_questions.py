@@ -92,11 +92,10 @@ def test_answers_are_read_by_what_is_right(
     assert "It is 43. | It is 49. | It is 32." in made.notes[1]
 
 
-def test_a_prompt_of_several_columns_is_changed_as_a_whole() -> None:
+def test_a_prompt_may_have_several_columns() -> None:
     Path("stand.py").write_text("def say(texts):\n    return [t[:2] for t in texts]\n")
     Path("prompt.txt").write_text("{text}\nStars: {stars}")
     assert init("stand:say").exit_code == 0
-    assert "said = self.model.predict(texts)" in Path("reviews.py").read_text()
     run = nomos("run", "specs/capitals.nom", "--no-store", "--budget", "12")
     assert run.exit_code in (0, 1, 3), run.output
     assert "unreadable" not in run.output

@@ -88,9 +88,11 @@ def check_result(result: Any, frame: pd.DataFrame, trained: Trained) -> int:
     cases, others = RandomCases(stream, 0, 40 * _SAMPLED), 0
     for row in range(cases.count):
         outcome = live._telling.interpreter.run(cases.isolate_case(row))
-        if outcome.values and others < _SAMPLED:
+        if outcome.values:
             others += 1
             found.append(outcome.values)
+        if others == _SAMPLED:
+            break
     assert others == _SAMPLED or result.search == "exhaustive"
     pairs = [
         (values[f"x{name[1:]}"], answer)

@@ -88,7 +88,7 @@ def test_repair_shows_the_trade_off_and_writes_the_model(shop: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = [line.strip() for line in done.output.splitlines()]
     assert lines[0] == (
-        "training again: trained on 500 records of the data given, judged on 240 others"
+        "training again: trained on 500 records of the data given, evaluated on 240 others"
     )
     assert lines[1].startswith("before: violations ")
     assert any(line.startswith("orders ") and " % (" in line for line in lines)
@@ -106,7 +106,7 @@ def test_repair_shows_the_trade_off_and_writes_the_model(shop: Path) -> None:
 
 def test_repair_takes_part_of_the_inputs_where_there_is_no_data(shop: Path) -> None:
     done = run(*REPAIR, "--out", "other.pkl")
-    assert "judged on 240 of Shop.inputs(), by cross-validation" in done.output
+    assert "evaluated on 240 of Shop.inputs(), by cross-validation" in done.output
     assert Path("other.pkl").exists() == (done.exit_code == 0)
 
 

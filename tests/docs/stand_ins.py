@@ -78,6 +78,45 @@ class Census(Domain):
     def predict(self, rows):
         return (rows[:, 0] > 30).astype(int)
 """
+QUERIES = """
+from nomos import Domain
+
+
+class Queries(Domain):
+    def inputs(self):
+        return [f"x LIKE '{letter}%'" for letter in "abcdefgh" * 9]
+
+    def write(self, x):
+        return f"SELECT {x}"
+
+    def runs(self, rows):
+        return rows != "refused"
+
+    def rows(self, query):
+        return query
+
+    def translate(self, query, to):
+        return query.replace("'a%'", "'A%'")
+
+    def translated_rows(self, query):
+        return query
+"""
+QUESTIONS = """
+from nomos import Domain, batched
+from nomos.texts import TextChanges
+
+
+class Questions(TextChanges, Domain):
+    def inputs(self):
+        return list(range(2, 90))
+
+    def ask(self, x):
+        return f"What is the larger number, {x} or 1?"
+
+    @batched
+    def answer(self, asked, xs):
+        return [text.split()[-3] for text in asked]
+"""
 # What a page leaves out of its own domain, behind it.
 PEOPLE = """
 
@@ -113,5 +152,7 @@ STAND_INS = {
         "import stand_in;\ninput state;\nvar easier := relax(state);\n"
         "output won;\noutput won_when_easier;\n",
     ),
+    "docs/casestudies/language-models.md": ("questions", QUESTIONS, ""),
+    "docs/casestudies/sql-translation.md": ("queries", QUERIES, ""),
     "docs/casestudies/in-the-wild.md": ("libraries", LIBRARIES, ""),
 }

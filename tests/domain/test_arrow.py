@@ -25,6 +25,8 @@ def make_frame() -> Any:
             "plan": pandas.Categorical(["Gold", None, "Gold"]),
             "owns": [True, False, True],
             "day": [datetime.date(2020, 1, 31), None, datetime.date(2021, 2, 1)],
+            "met": pandas.to_datetime(["2020-01-31", None, "2021-02-01"]),
+            "seen": pandas.to_datetime(["2020-01-31 10:30", None, "2021-02-01 00:00"]),
             "empty": [None, None, None],
             "small": np.array([1.5, 2.5, 3.5], np.float32),
         },

@@ -264,7 +264,7 @@ def told(
         judged = engine.run(RandomCases(stream, first, size), Limits(MUCH, MUCH))
         assert len(judged) == size
         found = judged.violations
-        assert found.came_back.all()  # in a batch of its own, each is violated again
+        assert found.reproduced.all()  # in a batch of its own, each is violated again
         reasons = [judged.reasons[why] for why in judged.why.tolist() if why >= 0]
         discards += Counter(reasons)
         violated = {r: found.choices_of(n) for n, r in enumerate(found.rows.tolist())}
@@ -290,7 +290,7 @@ def assert_same(
 ) -> Tale:
     """Compare all modes with running in isolation; `batches` says how many cases for each.
 
-    `alone` is the share of cases that columns and lanes may hand over; `share` says it
+    `alone` is the share of cases that columns and coroutines may hand over; `share` says it
     of what the cases came to.
     """
     with warnings.catch_warnings():

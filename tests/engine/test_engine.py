@@ -360,7 +360,7 @@ def test_violations_that_do_not_come_back_are_marked(
     violations = judge(make(alone("forgetful"), Scores()), mode, 50).violations
     low = violations.choices[:, 0] < 500
     assert low.any() and not low.all()
-    assert violations.came_back.tolist() == low.tolist()
+    assert violations.reproduced.tolist() == low.tolist()
 
 
 def test_violations_on_a_device_come_back_in_batches_of_few_sizes(
@@ -377,7 +377,7 @@ def test_violations_on_a_device_come_back_in_batches_of_few_sizes(
     monkeypatch.setattr(Program, "device", "cuda")  # nothing is placed there
     monkeypatch.setattr(engine, "run", counted)
     again = engine._repeat(here)
-    assert again.tolist() == here.came_back.tolist()
+    assert again.tolist() == here.reproduced.tolist()
     assert len(here) % 64 and [size % 64 for size in sizes] == [0]
 
 

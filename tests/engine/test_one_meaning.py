@@ -1,4 +1,4 @@
-"""Buffers, integer rows and odd answers mean the same alone, in columns and in lanes."""
+"""Buffers, integer rows and odd answers mean the same alone, in columns and in coroutines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

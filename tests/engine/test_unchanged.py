@@ -9,7 +9,7 @@ import pytest
 
 import nomos
 from nomos import Domain, batched
-from nomos.engine.unchanged import are_equal, find_equal
+from nomos.engine.vectorized.unchanged import are_equal, find_equal
 
 pd = pytest.importorskip("pandas")
 SPEC = """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nomos.groups.grouping import Sampled, group_bugs, key_of, tell_apart
+from nomos.groups.grouping import Sampled, can_group_by_outputs, group_bugs, key_of
 from nomos.results.result import Bug
 
 
@@ -100,8 +100,8 @@ def test_outputs_of_many_values_do_not_tell_groups_apart() -> None:
 def test_real_outputs_tell_bugs_apart_only_where_they_share_them() -> None:
     bugs = [bug(number, 20 + number, 0) for number in range(4)]
     own = [replace(b, outputs={"d2": 0.5 + b.case}) for b in bugs]
-    assert not tell_apart(own) and tell_apart(bugs)
+    assert not can_group_by_outputs(own) and can_group_by_outputs(bugs)
     shared = [replace(b, outputs={"d2": 0.5 + b.case % 2}) for b in bugs]
-    assert tell_apart(shared)
+    assert can_group_by_outputs(shared)
     whole = [replace(b, outputs={"d2": float(b.case)}) for b in bugs]
-    assert tell_apart(whole)  # classes as a library wrote them
+    assert can_group_by_outputs(whole)  # classes as a library wrote them

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from nomos.domain.schema import Flag, Integer, OneHot, Schema
-from nomos.groups.features import CaseFeature, features_of, join_features, raw_features
+from nomos.groups.features import Attribute, features_of, join_features, raw_features
 from nomos.groups.rules import find_rule
 
 
-def people(count: int, seed: int = 0) -> list[CaseFeature]:
+def people(count: int, seed: int = 0) -> list[Attribute]:
     rng = np.random.default_rng(seed)
     return [
-        CaseFeature("age", rng.integers(18, 80, count).astype(float)),
-        CaseFeature("income", rng.integers(0, 100, count).astype(float)),
-        CaseFeature("town", rng.integers(0, 3, count).astype(float), ("a", "b", "c")),
+        Attribute("age", rng.integers(18, 80, count).astype(float)),
+        Attribute("income", rng.integers(0, 100, count).astype(float)),
+        Attribute("town", rng.integers(0, 3, count).astype(float), ("a", "b", "c")),
     ]
 
 
@@ -49,7 +49,7 @@ def test_both_bounds_of_a_feature_read_as_a_range() -> None:
 def test_where_all_violations_lack_a_value_the_others_are_looked_at() -> None:
     features = people(6000)
     y = features[0].values <= 25
-    features[1] = CaseFeature("income", np.where(y, np.nan, features[1].values))
+    features[1] = Attribute("income", np.where(y, np.nan, features[1].values))
     found = find_rule(features, y, halves(6000))
     assert found is not None
     assert found[0].text == "age <= 25"
@@ -124,12 +124,12 @@ def test_the_interval_of_a_rule_covers_the_rate_where_inputs_are_drawn_repeatedl
         bad = rng.random(400) < np.where(x > 0.8, 0.7, 0.02)
         held_out = rng.permutation(400) < 200
         drawn = rng.integers(0, 400, 4000)
-        features = [CaseFeature("x", x[drawn])]
+        features = [Attribute("x", x[drawn])]
         rule = find_rule(features, bad[drawn], held_out[drawn], places=drawn)
         if rule is not None:
             met = np.ones(400, bool)
             for condition in rule[0].conditions:
-                met &= CaseFeature("x", x).meets(condition)
+                met &= Attribute("x", x).meets(condition)
             truth = bad[met].mean()
             precision = rule[0].precision
             covered += precision.low <= truth <= precision.high

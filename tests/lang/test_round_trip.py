@@ -158,6 +158,11 @@ specs = st.builds(
     declarations(syntax.Import),
     shared,
     inputs,
+    st.lists(st.integers(1, 99), max_size=1).map(
+        lambda found: tuple(
+            node(syntax.Repeats, node(syntax.Number, times)) for times in found
+        )
+    ),
     lines_of(syntax.Var, names, expressions),
     lines_of(syntax.Requires, expressions),
     lines_of(syntax.Allow, st.just(node(syntax.Name, "unchanged"))),
@@ -192,6 +197,8 @@ def text_of(spec: syntax.Spec) -> str:
                 lines.append(f"def {name.name}({listed}):={format_expr(body)};")
             case syntax.Input(name=name, size=size) if size is not None:
                 lines.append(f"input {name.name}[{format_expr(size)}];")
+            case syntax.Repeats(times=times):
+                lines.append(f"{word} {times.value};")
             case _:
                 lines.append(f"{word} {statement.name.name};")
     return "\n".join(lines) + "\n"

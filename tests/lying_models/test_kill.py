@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.test_repair import REPAIR, shop  # noqa: F401 - a fixture
 from tests.lying_models.conftest import World
 from tests.lying_models.worlds import Fault, nomos, write_domain
+from tests.slow.libraries import library
 
 SLOW = "time.sleep(0.0005 * len(numbers))\n"
 HOLES = "return np.where(numbers % 17 == 3, -1, right)"
@@ -37,6 +39,13 @@ CAMPAIGNS: dict[str, tuple[str, list[str]]] = {
     "workers": (
         SLOW + HOLES,
         ["--search", "random", "--budget", "3000", "--jobs", "2"],
+    ),
+    "ray": (
+        SLOW + HOLES,
+        [
+            *("--search", "random", "--budget", "3000"),
+            *("--jobs", "2", "--engine", "ray", "--worker-cpus", "0.5"),
+        ],
     ),
 }
 CAMPAIGNS |= {
@@ -93,9 +102,13 @@ TIMED = re.compile(r"\d+ of \d+ cases are flaky")  # as many as there was time f
 REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
 
 
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen[str]:
+def start(
+    folder: Path,
+    arguments: list[str],
+    command: tuple[str, ...] = ("run", "specs", "--batch", "40"),
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nomos", "run", "specs", "--batch", "40", *arguments],
+        [sys.executable, "-m", "nomos", *command, *arguments],
         cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
@@ -139,6 +152,8 @@ def put(world: World, name: str) -> list[str]:
 
 
 def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
+    if name == "ray":
+        library("ray", extra="ray")
     arguments = put(world, name)
     began = time.monotonic()
     whole = finish(world.folder, [*arguments, "--no-store"])
@@ -178,3 +193,33 @@ def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) 
 def test_killed_at_a_random_moment(world: World, name: str, seed: int) -> None:
     rng = np.random.default_rng([seed, len(name)])
     kill_and_resume(world, name, [float(rng.uniform(0.1, 1.0))])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_repair_killed_at_a_random_moment(shop: Path, seed: int) -> None:  # noqa: F811
+    def repair(moment: float | None = None) -> list[tuple[str, bytes]]:
+        """Return the files of a repair that ended, or was killed; they are gone then."""
+        arguments = [*REPAIR, "--rounds", "4", "--json", "out.json"]
+        process = start(shop, arguments, ("repair",))
+        try:
+            process.wait(moment)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        names = sorted(
+            {path.name for path in shop.iterdir()} - before - {"__pycache__"}
+        )
+        files = [(name, (shop / name).read_bytes()) for name in names]
+        for name in names:
+            (shop / name).unlink()
+        return files
+
+    before = {path.name for path in shop.iterdir()}
+    began = time.monotonic()
+    whole = repair()
+    took = time.monotonic() - began
+    assert [name for name, _ in whole] == ["model.repaired.pkl", "out.json"]
+    killed = repair(float(np.random.default_rng([seed, 6]).uniform(0.1, 1.0)) * took)
+    assert {*killed} <= {*whole}  # whole files, or none
+    assert repair() == whole

@@ -161,6 +161,9 @@ MODELS = {
     "raises": Fault(
         "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED
     ),
+    "raises what is no exception": Fault(
+        "model", f"{WRONG}raise BaseException('no')\nreturn right", NOT_JUDGED
+    ),
     "raises always": Fault("model", "raise ValueError('no')", NOT_JUDGED),
     "recurses": Fault(
         "model",

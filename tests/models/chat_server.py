@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         data = json.dumps(
             {"choices": [{"message": {"content": answer}}], "usage": usage}
         )
-        raw = data.encode()
+        raw = data.encode().replace(b"BAD_BYTES", b"\xff\xfe")
         if fault == "drip":
             self._begin(200, len(raw))
             for byte in raw:

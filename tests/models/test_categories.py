@@ -70,6 +70,19 @@ def test_a_table_without_one_of_the_categories_is_asked_for_those_that_it_has(
     assert np.allclose(loaded.predict(rows[:1]), model.predict(homes[:1]), atol=1e-5)
 
 
+def test_names_of_xgboost_with_letters_beyond_ascii_are_read(tmp_path: Path) -> None:
+    library = pytest.importorskip("xgboost")
+    towns = ("Aix", "Köln", "München", "weiß")
+    homes = pd.DataFrame({"town": pd.Categorical(np.resize(towns, 200))})
+    model = library.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(homes, homes.town.cat.codes)
+    model.save_model(tmp_path / "model.ubj")
+    mixed = ("München", "weiß", "Aix", "Köln")
+    loaded = load_model(tmp_path / "model.ubj", schema=Schema(Category("town", mixed)))
+    rows = np.array([[mixed.index(town)] for town in towns], float)
+    assert np.allclose(loaded.predict(rows), model.predict(homes[:4]))
+
+
 def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(
     tmp_path: Path,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.errors import ModelError
+from nomos.errors import ModelError, NotProvable
 from nomos.models import load_model
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.formats.guarded import (
@@ -21,6 +21,7 @@ from nomos.models.formats.guarded import (
     encode_guarded,
     make_guard,
 )
+from nomos.models.kinds import extract_structure
 from nomos.train import repair
 
 
@@ -134,6 +135,8 @@ def test_no_rows_have_no_answers_and_wrong_rows_are_refused() -> None:
     assert len(model.predict(np.empty((0, 3)))) == 0
     with pytest.raises(ModelError, match="rows of more than 2 columns"):
         model.predict(np.zeros((2, 2)))
+    with pytest.raises(NotProvable, match="behind a guard"):
+        extract_structure(model, 3)
 
 
 sklearn = pytest.importorskip("sklearn")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nomos.domain.show import Image, Scene, Sound, Words
@@ -168,3 +170,23 @@ def test_long_texts_that_differ_late_still_differ():
     before, after = table.rows[0].cells
     assert any(piece.kind == "ins" and piece.text == "end" for piece in after)
     assert sum(len(piece.text) for piece in before) < 5000
+
+
+def test_a_bug_of_a_long_list_shows_the_items_that_fail(bug, result):
+    people = {f"xs[{n}]": {"age": 20 + n % 7, "sex": "f"} for n in range(200)}
+    one = bug(
+        inputs={"x1": {"age": 3, "sex": "m"}, **people, "i": 20, "j": 135},
+        outputs={"ds": [n % 2 for n in range(200)], "d1": 1},
+        failed="forall i < j in xs: xs[i].age <= xs[j].age ==> ds[i] <= ds[j] + d1",
+    )
+    spec = "input x1;\ninput xs[200];\n{\n  ds = [predict(x) for x in xs]\n  d1 = predict(x1)\n}\n"
+    card = card_of(result(one, text=spec), one)
+    (table,) = card.tables
+    assert table.names == ("x1", "xs[20]", "xs[135]")
+    assert words(card.outputs).items() >= {"ds[20]": "0", "ds[135]": "1"}.items()
+    assert card.left_out == ("198 more items of xs",)
+    constant = replace(one, failed="ds[3] <= xs[7].age", inputs=people)
+    (table,) = card_of(result(constant), constant).tables
+    assert table.names == ("xs[7]",)
+    nobody = replace(one, failed="sum(ds) < 9", inputs=people)
+    assert len(card_of(result(nobody), nobody).tables[0].names) == 2

@@ -73,13 +73,12 @@ def test_gaps_are_bars(bug, result):
     assert "  0.79 " + "█" * 12 + " 12\n" in text
 
 
-def test_each_ensures_and_chance_are_lines(bug, result):
+def test_each_ensures_is_a_line(bug, result):
     from nomos.results.result import EnsuresCounts
 
     both = (EnsuresCounts("1", "a < b", 3, 30, 20), EnsuresCounts("2", "b", 4, 0, 0))
-    text = failure_text(result(bug(), ensures=both, control=result(property="luck")))
+    text = failure_text(result(bug(), ensures=both))
     assert "`a < b`: 20 bugs, 30 of 300: 10 %" in text
-    assert "beside chance (luck):" in text
 
 
 def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):

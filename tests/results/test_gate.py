@@ -227,7 +227,7 @@ def test_seeds_count_together_and_say_what_was_compared() -> None:
     )
     (ruling,) = rulings([sample(150)], Gate(baseline=(sample(100),)))
     assert ruling.line.startswith(
-        "a does not pass: 150 of 5000 (3 %), in the baseline 100 of 5000 (2 %) (p = 0.0"
+        "a does not pass: 150 of 5,000 (3 %), in the baseline 100 of 5,000 (2 %) (p = 0.0"
     )
 
 
@@ -236,7 +236,7 @@ def test_what_did_not_come_back_and_is_accepted_counts_as_violated() -> None:
     assert status(moved, max_rate=0.05) == 3
     (ruling,) = rulings([moved], Gate(max_rate=0.05, accept_flaky=0.1))
     assert ruling.status == 0
-    assert "140 of 5000" in ruling.said
+    assert "140 of 5,000" in ruling.said
 
 
 def test_a_baseline_is_read_as_run_wrote_it(tmp_path: Path) -> None:

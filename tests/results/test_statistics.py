@@ -130,7 +130,7 @@ def test_the_interval_covers_the_true_rate(rate: float) -> None:
     for successes in rng.binomial(2000, rate, size=1000):
         interval = clopper_pearson(int(successes), 2000)
         covered += interval.low <= rate <= interval.high
-    # The interval covers at least 95 %; 15 of 1000 is two standard deviations.
+    # The interval covers at least 95 %; 15 of 1,000 is two standard deviations.
     assert covered >= 935
 
 
@@ -198,20 +198,20 @@ def test_one_value_has_no_deviation() -> None:
 @pytest.mark.parametrize(
     ("successes", "trials", "sentence"),
     [
-        (0, 5000, "0 of 5000: at most 0.06 % at 95 %"),
-        (42, 5000, "42 of 5000: 0.84 % (0.61 % to 1.13 %, 95 %)"),
-        (5000, 5000, "5000 of 5000: at least 99.94 % at 95 %"),
+        (0, 5000, "0 of 5,000: at most 0.06 % at 95 %"),
+        (42, 5000, "42 of 5,000: 0.84 % (0.61 % to 1.13 %, 95 %)"),
+        (5000, 5000, "5,000 of 5,000: at least 99.94 % at 95 %"),
         (1, 1, "1 of 1: at least 5 % at 95 %"),
         (0, 1, "0 of 1: at most 95 % at 95 %"),
         (0, 100, "0 of 100: at most 2.96 % at 95 %"),
-        (1, 10**6, "1 of 1000000: 0.0001 % (0.0000025 % to 0.00056 %, 95 %)"),
+        (1, 10**6, "1 of 1,000,000: 0.0001 % (0.0000025 % to 0.00056 %, 95 %)"),
         (
             5 * 10**8,
             10**9,
-            "500000000 of 1000000000: 50 % (49.9969 % to 50.0031 %, 95 %)",
+            "500,000,000 of 1,000,000,000: 50 % (49.9969 % to 50.0031 %, 95 %)",
         ),
-        (4999, 5000, "4999 of 5000: 99.98 % (99.89 % to 99.99949 %, 95 %)"),
-        (0, 10**9, "0 of 1000000000: at most 0.0000003 % at 95 %"),
+        (4999, 5000, "4,999 of 5,000: 99.98 % (99.89 % to 99.99949 %, 95 %)"),
+        (0, 10**9, "0 of 1,000,000,000: at most 0.0000003 % at 95 %"),
         (0, 0, "0 of 0: nothing is known of the rate"),
     ],
 )

@@ -36,7 +36,7 @@ def found(cases: Sequence[int], first: int = 0, lost: Sequence[int] = ()) -> Vio
     margins = [math.nan if case % 2 else float(case) for case in cases]
     rows = [case - first for case in cases]
     one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, margins)
-    one.came_back = ~np.isin(cases, lost)
+    one.reproduced = ~np.isin(cases, lost)
     return one
 
 

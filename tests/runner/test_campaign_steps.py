@@ -10,7 +10,7 @@ import pytest
 
 from nomos.engine.cases import KnownCase
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Judged, Violations
+from nomos.engine.judged import ChunkCrash, Judged, Violations
 from nomos.results.result import Ensures, Recorded, Subject
 from nomos.results.statistics import clopper_pearson, new_bug_chance
 from nomos.runner.campaigns import health
@@ -22,7 +22,7 @@ from nomos.runner.executors.worker import About
 from nomos.runner.stopping import TimeUp
 from tests.runner.driving import options_of
 
-VERDICTS = dict(zip("pvdc", Verdict, strict=True))
+VERDICTS = dict(zip("pvdcu", Verdict, strict=True))
 SUBJECT = Subject("a.nom", "a", ensures=(Ensures("1", "a", 1), Ensures("2", "b", 2)))
 
 
@@ -52,7 +52,7 @@ def chunk(letters: str) -> Judged:
             rows, [(row,) for row in rows], [0b01] * len(rows), [1.0] * len(rows)
         ),
         crashes=tuple(
-            CrashedCase(row, (row,), "no", "")
+            ChunkCrash(row, (row,), "no", "")
             for row, letter in enumerate(letters)
             if letter == "c"
         ),
@@ -171,7 +171,7 @@ def test_crashes_are_told_once_for_each_kind_and_kept_for_the_first_kinds() -> N
     (kept,) = one.result().crashes
     assert (kept.case, kept.seen) == (1, 3)
     many = chunk("c" * 30)
-    many.crashes = tuple(CrashedCase(n, (n,), f"kind {n}", "") for n in range(30))
+    many.crashes = tuple(ChunkCrash(n, (n,), f"kind {n}", "") for n in range(30))
     take(one, many)
     assert len(one.crashes) == 20
     assert one.counts().crashed == 33

@@ -13,7 +13,9 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from nomos.cli import cli
 from nomos.database import migrate, open_database
 from nomos.errors import StoreError
 from nomos.results.result import Result, Subject
@@ -117,6 +119,35 @@ def test_a_store_of_0_1_is_brought_up_to_date(tmp_path: Path) -> None:
         store.begin(RESULT)
     with Store.open(tmp_path) as store:  # and a second time nothing is left to do
         assert store.count_bugs() == 2
+
+
+def test_a_store_of_0_2_keeps_its_bugs_and_says_what_is_not_shown(
+    tmp_path: Path,
+) -> None:
+    old = sqlite3.connect(tmp_path / DATABASE)
+    old.executescript(OLD + ";".join(MIGRATIONS[1:3]))
+    shrunk = (
+        '{"records": [{"row": 1, "changes": {"age": 3}}], "draws": [], "failed": "d",'
+        ' "gap": 0.5, "inputs": {}, "outputs": {}, "tried": 4}'
+    )
+    old.execute("UPDATE campaigns SET result = '{\"way\": \"columns\"}', state = '{}'")
+    old.execute("UPDATE bugs SET gap = 0.5, shrunk = ?", (shrunk,))
+    old.execute("PRAGMA user_version = 3")
+    old.commit()
+    old.close()
+    with Store.open(tmp_path) as store:
+        found = [r.bug for r in store.bugs()]
+        assert [(b.margin, b.shrunk and b.shrunk.margin) for b in found] == [
+            (0.5, 0.5)
+        ] * 2
+        assert store.newest() == [] and store.count_outdated() == 2
+        subject = Subject("specs/a.nom", "a", model="m")
+        assert store.find_unfinished(subject, 43, 5000, "random") is None
+    done = CliRunner().invoke(cli, ["report", "--store", str(tmp_path)])
+    assert "2 campaigns of an older version of Nomos not shown" in done.stderr
+    assert "holds no campaign" in str(done.exception)
+    done = CliRunner().invoke(cli, ["bugs", "--store", str(tmp_path)])
+    assert done.stdout.count("bbbbbbbbbb") == 1
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:

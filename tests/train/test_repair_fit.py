@@ -199,7 +199,7 @@ def test_inputs_are_split_where_there_is_no_other_data(people: Any) -> None:
     (people.folder / "people.py").write_text(text.replace("def training", "def _own"))
     result = repair(people.specs("income"), boosting(people), points=20)
     assert result.origin == (
-        "trained and judged on 300 of People.inputs(), by cross-validation in 5 parts; "
+        "trained and evaluated on 300 of People.inputs(), by cross-validation in 5 parts; "
         "what the model was first trained on is not known"
     )
 

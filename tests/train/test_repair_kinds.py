@@ -182,3 +182,118 @@ def test_no_warning_of_a_library_reaches_the_user(
         repair(people.specs("income"), wrapped, rounds=1)
     assert [str(one.message) for one in caught] == []
     assert capfd.readouterr() == ("", "")
+
+
+def test_three_classes_have_no_constraint_and_so_a_guard(people: Any) -> None:
+    file = people.folder / "people.py"
+    three = "np.digitize(score, [10, 50])"
+    file.write_text(file.read_text().replace("(score > 34).astype(int)", three))
+    rows, labels = people.data(600, 2)
+    noisy = np.digitize(rows[:, 0] + 20 * labels + 9 * rows[:, 2], [20, 60])
+    tree = DecisionTreeClassifier(max_depth=7, random_state=0).fit(rows, noisy)
+    result = repair(people.specs("income", "member"), tree, points=30, budget=1000)
+    assert "a guard sees to it" in result.notes["income"]
+    assert result.before.total_rate > 0 == result.after.total_rate
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("rng.integers(0, 2, len(rows))", "answers otherwise when it is asked again"),
+        ("rows[:, 0] // (rows[:, 0] < 90).all()", "cannot answer the inputs: "),
+    ],
+)
+def test_a_model_that_cannot_be_relied_on_is_refused(
+    people: Any, answer: str, why: str
+) -> None:
+    rng = np.random.default_rng()
+
+    class Odd:
+        classes_ = np.array([0, 1])
+
+        def predict(self, rows: Any) -> Any:
+            if "//" in answer and (np.asarray(rows)[:, 0] > 90).any():
+                raise ZeroDivisionError
+            return eval(answer, {"rng": rng, "rows": np.asarray(rows)})
+
+    with pytest.raises(ModelError, match=why):
+        repair(people.specs("income"), Odd())
+
+
+FRAMES = """
+import numpy as np
+import pandas as pd
+
+from nomos import Domain, Schema, batched, load_model
+from nomos.domain import Category, Integer, Real
+
+
+def make(count, seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({
+        "income": rng.integers(0, 40, count),
+        "town": rng.choice(["Aix", "Bern", "Como"], count),
+        "age": rng.random(count),
+    })
+    score = frame["income"] + 20 * (frame["town"] == "Bern") + rng.normal(0, 12, count)
+    return frame, np.where(score > 30, "yes", "no")
+
+
+class Clients(Domain):
+    schema = Schema(
+        Integer("income", 0, 39), Category("town", ("Aix", "Bern", "Como")), Real("age", 0, 1)
+    )
+
+    def __init__(self, model: str) -> None:
+        self.rows, self.answers = make(300, 1)
+        self.model = load_model(model)
+
+    def inputs(self):
+        columns = [self.rows.income, self.rows.town.map(["Aix", "Bern", "Como"].index)]
+        return np.column_stack([*columns, self.rows.age]).astype(float)
+
+    def labels(self):
+        return self.answers == "yes"
+
+    def training(self):
+        frame, answers = make(500, 2)
+        own = Clients.__new__(Clients)
+        own.rows = frame
+        return own.inputs(), answers == "yes"
+
+    @batched
+    def granted(self, rows):
+        frame = pd.DataFrame(rows, columns=["income", "town", "age"])
+        frame["town"] = frame.town.map(lambda n: ["Aix", "Bern", "Como"][int(n)])
+        frame["income"] = frame.income.astype(int)
+        return self.model.predict(frame) == "yes"
+"""
+
+
+def test_a_model_that_is_asked_data_frames_is_masked_and_guarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pandas")
+    from sklearn.compose import make_column_transformer
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.preprocessing import OneHotEncoder
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clients.py").write_text(FRAMES)
+    text = "import clients;\ninput x1;\nvar x2 := {};\noutput d1;\noutput d2;\n"
+    text += "{{\n  d1 = granted(x1)\n  d2 = granted(x2)\n}}\nensures {};\n"
+    up = "x1[income := randInt(x1.income, 39)]"
+    (tmp_path / "up.nom").write_text(text.format(up, "d1 ==> d2"))
+    town = 'x1[town := "Como"]'
+    (tmp_path / "town.nom").write_text(text.format(town, "d1 == d2"))
+    names: dict[str, Any] = {}
+    exec(FRAMES, names)
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["town"]), remainder="passthrough"
+    )
+    model = make_pipeline(encoder, KNeighborsClassifier(3)).fit(*names["make"](500, 2))
+    result = repair(["up.nom", "town.nom"], model, points=20, budget=1000)
+    assert result.before.rates["up"].count and result.before.rates["town"].count
+    assert result.after.total_rate == 0, result.notes
+    assert "`town` is masked" in result.notes["town"]
+    assert "a guard sees to it" in result.notes["up"]

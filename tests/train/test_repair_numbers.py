@@ -1,4 +1,4 @@
-"""Models that answer with numbers are judged by how near these come to their labels."""
+"""Models that answer with numbers are evaluated by how near these come to their labels."""
 
 from __future__ import annotations
 

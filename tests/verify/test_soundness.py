@@ -154,7 +154,7 @@ def test_inputs_that_no_call_sees_are_counted_around_rows() -> None:
             "self._find_forbidden(own[:-1], own[1:])",
             "self._find_forbidden(own, own)",
         ),
-        ("shapes", "left &= space.range_of(atom).has(values)", "pass"),
+        ("shapes", "left &= space.range_of(variable).has(values)", "pass"),
     ],
 )
 def test_a_mutant_of_proofs_around_rows_is_caught(

@@ -33,6 +33,7 @@ _GROUPS = {
     "Test models": {
         "campaigns.run": "Test a model against specs.",
         "campaigns.verify": "Prove properties for every input that the schema allows.",
+        "campaigns.check_proof": "Check certificates of proofs, by a program of its own.",
         "campaigns.compare": "Run the same cases on an old and a new model.",
     },
     "Understand bugs": {
@@ -43,6 +44,7 @@ _GROUPS = {
     },
     "Improve models": {
         "campaigns.repair": "Make a model keep SPECS: train it again, or put a guard around it.",
+        "campaigns.select": "Ask a random model again until its answers satisfy specs.",
     },
     "Tools": {
         "stored.cache": "List the answers of endpoints that are kept, or forget them.",
@@ -124,7 +126,9 @@ def main() -> None:
     try:
         with no_sudden_exit():
             cli(standalone_mode=True)
-    except Exception as error:
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever it is, nothing was evaluated
         from nomos.errors import NomosError, exit_status
 
         if isinstance(error, BrokenPipeError):
@@ -139,7 +143,7 @@ def main() -> None:
         sys.exit(3)
 
 
-def _internal_error(error: Exception) -> str:
+def _internal_error(error: BaseException) -> str:
     """Say where a fault of ours is; nothing was judged then."""
     import traceback
 

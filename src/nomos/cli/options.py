@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nomos import accepted, api
-from nomos.cli.output import ReportPath, print_diagnostics
+from nomos.cli.output import NamedPath, ReportPath, print_diagnostics
 from nomos.diagnostics import Code
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
         return click.Choice(words).shell_complete(ctx, param, incomplete)
 
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
-FILE = click.Path(dir_okay=False, path_type=Path)
-PRESENT = click.Path(exists=True, path_type=Path)
-PRESENT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = NamedPath(file_okay=False)
+FILE = NamedPath(dir_okay=False)
+PRESENT = NamedPath(exists=True)
+PRESENT_FILE = NamedPath(exists=True, dir_okay=False)
 
 # Options whose values have other names in Python.
 _FLAGS = {
@@ -66,7 +66,7 @@ _FLAGS = {
     "gpus": "--worker-gpus",
 }
 _SEVERAL = ("models", "settings", "exclude")
-_COUNTS = "seeds min_cases rows limit rounds"
+_COUNTS = "min_cases rows limit rounds"
 _YES = (
     "github quiet no_store sanity verify allow_overlap shrunk verbose strict no_import"
 )
@@ -74,23 +74,29 @@ _YES = (
 _TAKEN: dict[str, Any] = {
     **accepted.OPTIONS,
     **dict.fromkeys(_COUNTS.split(), accepted.COUNT),
+    "seeds": accepted.FEW,
+    **dict.fromkeys(("exclude", "models", "model"), accepted.TEXT),
     "points": accepted.AMOUNT,
     **dict.fromkeys(("seconds", "import_timeout"), accepted.SECONDS),
     **dict.fromkeys(
         (*_YES.split(), "check", "clear", "diff", "all", "stdio"), accepted.FLAG
     ),
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
-    **dict.fromkeys(("control", "baseline"), PRESENT_FILE),
-    **dict.fromkeys(("path", "out", "output"), FILE),
+    "baseline": PRESENT_FILE,
+    **dict.fromkeys(("path", "out", "output", "certificate"), FILE),
     "store": FOLDER,
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
     "max_warnings": accepted.TakesWhole(0),
+    "tries": accepted.TakesWhole(1, 1000),
     "times": accepted.TakesNumber("a number from 1 on", 1),
     "format": click.Choice(["text", "json"]),
 }
-CAMPAIGN = "settings budget time calls seed search mode batch confirm max_crashes quiet"
+CAMPAIGN = (
+    "settings budget time calls seed search mode batch confirm repeats require"
+    " max_crashes quiet"
+)
 WORKERS = (
     "device dtype accept_flaky accept_unreadable jobs isolate call_timeout_s memory_limit_mb engine"
     " ray_address cpus gpus concurrency rate cache max_cost"

@@ -32,11 +32,24 @@ def print_diagnostics(
         click.echo(picture + "\n", color=colour, err=err)
 
 
-class ReportPath(click.Path):
+class NamedPath(click.Path):
+    """A path; the empty one would be the folder at hand."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(path_type=Path, **more)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the path of a text that is not empty."""
+        if value == "":
+            self.fail("it takes a path, not ''", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class ReportPath(NamedPath):
     """A file to write, or `-`: fixed at the start, whatever a model does to the folder."""
 
     def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path, allow_dash=True)
+        super().__init__(dir_okay=False, allow_dash=True)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the whole path; a folder that is not there is told at once."""

@@ -71,6 +71,8 @@ class Code(Enum):
     INVALID_SIZE = auto()
     INVALID_INDEX = auto()
     INVALID_RATE = auto()
+    INVALID_PAIR = auto()
+    MISLEADING_CONDITION = auto()
 
     @property
     def slug(self) -> str:

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from greenlet import GreenletExit
+
 from nomos.domain.own_modules import is_installed
-from nomos.errors import DomainError, NomosError
+from nomos.errors import DomainError, NomosError, Stop
 
 _NOMOS = str(Path(__file__).parents[1])
 # What a module is installed by, where that is not its own name.
@@ -26,6 +28,19 @@ _PACKAGES = {
 _ALONE = {"gymnasium", "pandas", "pillow", "polars", "scipy"}
 
 
+_OWN = (Stop, KeyboardInterrupt, GeneratorExit, GreenletExit)
+
+
+def raise_own(error: BaseException, *more: type[BaseException]) -> None:
+    """Raise again what ends a campaign, or is of `more` kinds; a case is blamed for others.
+
+    A model that calls `sys.exit`, or raises what is no `Exception`, must not end the
+    campaign as if all were well.
+    """
+    if isinstance(error, (*_OWN, *more)):
+        raise error
+
+
 @contextmanager
 def as_domain_error(what: str) -> Iterator[None]:
     """Raise a DomainError for whatever a domain's own code raises, or if it exits."""
@@ -33,7 +48,8 @@ def as_domain_error(what: str) -> Iterator[None]:
         yield
     except NomosError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        raise_own(error)
         raise DomainError(f"{what}: {describe(error)}") from error
 
 

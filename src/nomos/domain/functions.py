@@ -113,7 +113,7 @@ class BoundBatched:
         self.instance = instance
 
     def __call__(self, *arguments: Any) -> Any:
-        """Answer for one case; inside a lane, together with the other lanes."""
+        """Answer for one case; inside a coroutine, together with the other coroutines."""
         ask = getattr(getcurrent(), "ask", None)
         if ask is not None:
             return ask(self, arguments)
@@ -220,9 +220,11 @@ def _number(value: Any, is_record: bool) -> Any:
 def random(method: _Marked) -> _Marked:
     """Mark a method that draws: it is handed a numpy Generator as its last argument.
 
-    One that is batched too is handed the `Draws` of its cases.
+    One that is batched too is handed the `Draws` of its cases; either mark may stand first.
     """
     method.draws = True
+    if isinstance(method, batched):
+        method.method.draws = True  # type: ignore[attr-defined]  # a function's own
     return method
 
 

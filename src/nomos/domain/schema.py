@@ -7,6 +7,7 @@ sees and writes such a value back, for one row or for many: the row is the last 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -291,7 +292,7 @@ class Schema:
 
     def __init__(self, *features: Feature) -> None:
         names = [feature.name for feature in features]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             raise ValueError(f"features named twice: {', '.join(twice)}")
         self.features = features

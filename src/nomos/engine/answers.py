@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array, is_out_of_memory, is_tensor, places_on, to_host
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched, batched
 from nomos.domain.meter import current_lease, describe_error
 from nomos.domain.records import Column, items, take, to_column
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import is_value
 from nomos.engine.watch import WHOLE_CHUNK, watch
-from nomos.errors import OF_THE_CASE, CallsFailed, ModelError
+from nomos.errors import CallsFailed, ModelError
 
 _MOST_BYTES = 2**25  # for the answers of one call; images for every item would be more
 _UNKNOWN, _KNOWN, _FAILED = 0, 1, 2
@@ -40,7 +41,7 @@ class Answers:
     """The remembered answers of a campaign, and how many rows batched functions got.
 
     No two calls of one case share an answer: columns remember by the place of a call in
-    the spec, lanes by how often the case has asked of the same item before. A share of
+    the spec, coroutines by how often the case has asked of the same item before. A share of
     what is remembered is asked again, and the answers that differ are counted. With a
     size of 0, nothing is remembered.
     """
@@ -120,8 +121,6 @@ def call_batch(
         try:
             watch.mark(WHOLE_CHUNK)
             given = function.many(*columns(slice(first, end)))
-        except ModelError:
-            raise
         except CallsFailed as error:  # which of them failed is known
             current_lease().failure = _describe_first(error)
             if error.answers is not None:
@@ -129,7 +128,8 @@ def call_batch(
             elif not function.function.draws:
                 pending += _ranges_without(first, end, error)
             continue
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error, ModelError)
             half = first + (end - first) // 2
             raised.append((first, end, error))
             if is_out_of_memory(error) and half > first:

@@ -116,6 +116,10 @@ class ListedCases:
         self, rows: Array | None, at: Positions, kind: Kind, low: Any, high: Any
     ) -> tuple[Array, Array | None]:
         """Return the known choices, and which cases have none left, or none that fits."""
+        if kind == "row":
+            count = self.count if rows is None else len(rows)
+            kind, low = "integer", np.zeros(count, dtype=np.int64)
+            high = low + high
         index = slice(None) if rows is None else rows
         waiting: Array = at >= self.lengths[index]
         if waiting.any():
@@ -144,11 +148,12 @@ class KnownCase(NamedTuple):
     """A case to run in isolation: its choices, and its records where a search has made them.
 
     In the choices, a made record stands by its mark, as an item of the source by its
-    place.
+    place. `rank` counts the cases of a campaign that are tested against chance.
     """
 
     choices: tuple[int, ...]
     records: Records = ()
+    rank: int = 1
 
 
 def marks_of(rows: Array) -> Array:

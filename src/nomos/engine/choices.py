@@ -32,7 +32,8 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import Discard
 
-Kind = Literal["integer", "real", "seed"]
+# A row is drawn from those that fit to others: see pairs.py.
+Kind = Literal["integer", "real", "seed", "row"]
 # What has more values than can be tried one by one.
 ENDLESS = {"real": "randReal", "seed": "a function that draws by itself"}
 _WORDS_PER_COUNTER = 4  # Philox gives four words for each value of its counter
@@ -145,10 +146,20 @@ def from_pattern(bits: int) -> float:
     return float(value)
 
 
+def mix_seed(seed: int, number: int) -> int:
+    """Return another seed for each number: the address of one more sample of a draw."""
+    mixed = (seed + (number * 0x9E3779B97F4A7C15)) % 2**64  # SplitMix64
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+    return (mixed ^ mixed >> 31) >> 1
+
+
 def choice_of(word: int, kind: Kind, low: Any, high: Any) -> int:
     """Return the choice that a word stands for; a seed has 63 bits."""
     if kind == "integer":
         return map_to_range(word, low, high)
+    if kind == "row":  # `low` chooses, `high` is the last row there is
+        return int(low(np.array([word], dtype=np.uint64))[0])
     return pattern(real(word, low, high)) if kind == "real" else word >> 1
 
 
@@ -158,6 +169,8 @@ def choices_of(words: Array, kind: Kind, low: Any, high: Any) -> Array:
         return words_to_ranges(words, low, high)
     if kind == "real":
         return real_many(words, low, high).view(np.int64)
+    if kind == "row":
+        return np.asarray(low(words))
     return np.asarray((words >> np.uint64(1)).astype(np.int64))
 
 
@@ -168,6 +181,7 @@ def replay_choice(
     if position >= len(known):
         raise LookupError("the recorded case made fewer draws: the spec has changed")
     value = known[position]
+    kind, low = ("integer", 0) if kind == "row" else (kind, low)
     if kind == "integer" and not low <= value <= high:
         raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
     if kind == "real" and not low <= (real := from_pattern(value)) <= high:
@@ -190,6 +204,10 @@ class CaseDraws:
     def integer(self, low: int, high: int) -> int:
         """Draw from low..high, both included."""
         return self._draw("integer", *bounds(low, high))
+
+    def row(self, choose: Callable[[Array], Array], last: int) -> int:
+        """Draw a row with what chooses one for a word."""
+        return self._draw("row", choose, last)
 
     def real(self, low: float, high: float) -> float:
         """Draw a real number from low to high."""

@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from nomos.domain.records import Column
 from nomos.engine.answers import Answers, pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
+from nomos.engine.coroutines.block import CoroutineBlock
 from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.coroutines.lanes import Lanes
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.judged import (
     Judged,
@@ -36,6 +36,8 @@ from nomos.engine.judged import (
 )
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
+from nomos.engine.random_models import Resampling
+from nomos.engine.samples import judge_control
 from nomos.engine.space import input_count, list_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
@@ -46,9 +48,6 @@ from nomos.errors import NomosError
 
 _ALL = 2**62  # tests and crashes: no limit
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
-_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
-_MOST_ESTIMATED = 10**18  # ways to draw the inputs
-_MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
 class Engine:
@@ -64,17 +63,31 @@ class Engine:
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
-        self._lanes = None if in_columns else Lanes(program)
+        self._make_coroutines = None if in_columns else CoroutineBlock(program)
         self._asks_all = self._verdicts_only = False
-        self._size = PartSize(program.record_bytes, free_bytes(program.device))
+        self._size = PartSize(program.case_bytes, free_bytes(program.device))
         self._size.learn_cost(program.spec.k or 1, 0, 1.0)
         self.forget()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Engine:
         """Return an engine that runs the same spec on other records."""
+        return self._with_program(self.program.with_inputs(rows, labels))
+
+    def with_samples(self, number: int, *, is_control: bool = False) -> Engine:
+        """Return an engine whose random models give other samples, or the control's."""
+        resampling = Resampling(number, is_control)
+        other = self._with_program(self.program.with_samples(resampling))
+        if self.mode == "vectorized":
+            other.mode, other._make_coroutines = "coroutines", self._spare_block
+        return other
+
+    @cached_property
+    def _spare_block(self) -> CoroutineBlock:
+        return CoroutineBlock(self.program)
+
+    def _with_program(self, program: Program) -> Engine:
         other = copy.copy(self)
-        other.program = self.program.with_inputs(rows, labels)
-        other.interpreter = self.interpreter.of(other.program)
+        other.program, other.interpreter = program, self.interpreter.of(program)
         other.forget()
         return other
 
@@ -111,30 +124,6 @@ class Engine:
         except EndlessRange:
             return None
         return count
-
-    def estimate_space(self) -> int | None:
-        """Return about how many cases there are, from those of a few ways to draw inputs.
-
-        None where they cannot be listed, one way has too many to be counted, or there
-        are more than anybody will ever try.
-        """
-        ways = input_count(self.program)
-        if ways > _MOST_ESTIMATED:
-            return None
-        counted = tried = 0
-        try:
-            for number in range(_TRIED_INPUTS):
-                if counted > _MOST_COUNTED:
-                    break
-                before = counted
-                for cases in self.list_cases(ways * number // _TRIED_INPUTS, 1):
-                    counted += len(cases)
-                    if counted - before > _MOST_IN_ONE_WAY:
-                        return None
-                tried += 1
-        except EndlessRange:
-            return None
-        return round(counted / tried * ways)
 
     def count_affordable(self, most: int) -> int:
         """Return of how many cases the calls and the time suffice, at most so many."""
@@ -228,7 +217,7 @@ class Engine:
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.nondeterministic
         parts: list[Judged] = []
-        first = 0
+        first, has_control = 0, repeat and self.program.has_control
 
         def judge(part: Cases) -> Judged:
             if one_by_one or self.mode == "sequential":
@@ -239,14 +228,17 @@ class Engine:
 
         while first < cases.count and not limits.are_reached:
             most = min(batch or _ALL, cases.count - first)
-            again = sum(len(p.violations) for p in parts) if repeat else None
+            due = [len(p) if has_control else len(p.violations) for p in parts]
+            again = sum(due) if repeat else None
             parts.append(self._run_affordable(cases, first, most, again, judge))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
             if parts[-1].is_spent:
                 break
         whole = merge_judged(parts)
-        if repeat and not one_by_one and len(whole.violations):
+        if has_control:
+            whole = judge_control(self, cases, whole)
+        elif repeat and not one_by_one and len(whole.violations):
             whole = self._repeat_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
         whole.nondeterministic = self.answers.nondeterministic - moved
@@ -258,7 +250,7 @@ class Engine:
         found = whole.violations
         try:
             with current_lease().during_phase("confirmation"):
-                found.came_back = self._repeat(found)
+                found.reproduced = self._repeat(found)
         except CallsSpent:
             return replace(whole.first(int(found.rows[0])), is_spent=True)
         return whole
@@ -364,10 +356,10 @@ class Engine:
 
     def _block(self, columns: Columns, answers: Answers) -> None:
         """Run the block for the cases still here."""
-        if self._lanes is None:
+        if self._make_coroutines is None:
             columns.block()
         else:
-            self._lanes.run(columns, answers)
+            self._make_coroutines.run(columns, answers)
 
     def _resolve(
         self,

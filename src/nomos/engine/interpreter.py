@@ -1,4 +1,4 @@
-"""Run one case by itself: the plain meaning of a spec, and the judge of last resort.
+"""Run one case in isolation: the reference interpreter, which decides where modes differ.
 
 The fast ways hand over what they cannot decide, and every violation they find is run
 again here before anybody believes it.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nomos.diagnostics.source import Source
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import listen
 from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
@@ -27,10 +28,12 @@ from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
 from nomos.engine.program import Program, Running
-from nomos.errors import OF_THE_CASE, Discard, ModelError, Unreadable
+from nomos.errors import Discard, ModelError, Unreadable
 from nomos.lang import core
 from nomos.lang.dates import date_text
+from nomos.terminal import printable
 
+_LONGEST_ANSWER = 500  # characters that are kept of one that cannot be read
 _NOMOS = str(Path(__file__).parents[1]) + os.sep
 # What a side of a comparison may hold that is worked out once more, for its margin.
 _PLAIN = core.Constant | core.Variable | core.GetFeature | core.Arithmetic | core.Negate
@@ -160,7 +163,8 @@ class Case(Running):
         elif isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif isinstance(error, Unreadable):
-            verdict, why, shown = Verdict.UNREADABLE, error.why, error.answer
+            verdict, why = Verdict.UNREADABLE, printable(error.why)
+            shown = printable(error.answer[:_LONGEST_ANSWER])
         elif error is not None:
             why = describe_error(error)
             shown = format_traceback(error, self.program.spec.source.name)
@@ -316,7 +320,8 @@ class Interpreter:
         try:
             with np.errstate(all="ignore"):
                 self._function(case)
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error)
             return error
         finally:
             listen(None)

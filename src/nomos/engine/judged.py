@@ -24,7 +24,7 @@ class Violations:
 
     A row of `choices` holds the first `lengths` numbers that a case drew. `failed` has
     a bit for each `ensures` that does not hold. `margins` say by how much the first of
-    them is missed, NaN where that is no number. `came_back` marks the cases that were
+    them is missed, NaN where that is no number. `reproduced` marks the cases that were
     violated again in a batch of violated cases alone. `records` holds the records of
     each case where a search has made them: (cases, inputs, columns).
     """
@@ -34,7 +34,7 @@ class Violations:
     lengths: Array
     failed: Array
     margins: Array
-    came_back: Array
+    reproduced: Array
     records: Array | None = None
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ def no_violations() -> Violations:
 
 
 @dataclass(frozen=True, slots=True)
-class CrashedCase:
+class ChunkCrash:
     """A case of a chunk that ended in an error, or in an answer that cannot be read."""
 
     row: int
@@ -132,10 +132,10 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
-    told: Array
+    told: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
-    crashes: tuple[CrashedCase, ...] = ()
+    crashes: tuple[ChunkCrash, ...] = ()
     asked_again: int = 0
     nondeterministic: int = 0
     seconds: float = 0.0
@@ -144,14 +144,16 @@ class Judged:
     reached: int = -1  # all
     inputs: str = ""
     is_spent: bool = False
+    control: Array | None = None  # verdicts on the control of each case
 
     def __len__(self) -> int:
         return len(self.verdicts)
 
     @property
     def search_calls(self) -> Array:
-        """The calls for each case: one that is violated is run a second time."""
-        calls: Array = self.calls * (1 + (self.verdicts == Verdict.VIOLATED))
+        """The calls for each case: its control, or a violation, is a second run."""
+        is_violated = self.verdicts == Verdict.VIOLATED
+        calls: Array = self.calls * (1 + (is_violated | (self.control is not None)))
         return calls
 
     def first(self, count: int) -> Judged:
@@ -162,6 +164,7 @@ class Judged:
             **{name: getattr(self, name)[:count] for name in _OF_CASES},
             violations=found.take(np.flatnonzero(found.rows < count)),
             crashes=tuple(crash for crash in self.crashes if crash.row < count),
+            control=None if self.control is None else self.control[:count],
         )
 
 
@@ -266,7 +269,7 @@ def add_resolved(
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
             ended = (row, outcome.choices, outcome.why, outcome.traceback)
             unreadable = outcome.verdict is Verdict.UNREADABLE
-            crashes.append(CrashedCase(*ended, unreadable))
+            crashes.append(ChunkCrash(*ended, unreadable))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)

@@ -32,11 +32,17 @@ from nomos.domain.records import (
 )
 from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
-from nomos.engine.choices import CaseDraws
+from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
 from nomos.engine.named_answers import check_answers
-from nomos.engine.unchanged import are_equal, compared_functions
+from nomos.engine.pairs import PairIndex, RowChooser
+from nomos.engine.random_models import (
+    Resampling,
+    asks_for_several,
+    functions_of_conditions,
+)
 from nomos.engine.vectorized.rows import SourceRows, frozen
+from nomos.engine.vectorized.unchanged import are_equal, compared_functions
 from nomos.errors import DomainError
 from nomos.lang import core
 from nomos.lang.types import BUILT_IN, MAX_INT
@@ -47,12 +53,16 @@ Function = Callable[..., Any]
 class Running(Counted):
     """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("asked", "changed", "draws", "in_block", "items", "places", "program")
+    __slots__ = (
+        *("asked", "asked_first", "changed", "draws", "in_block", "items", "places"),
+        "program",
+    )
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__()
         self.program = program
         self.draws = draws
+        self.asked_first: dict[str, Any] | None = None  # in a control, by the function
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
         self.in_block = False
@@ -61,6 +71,8 @@ class Running(Counted):
 
     def note_input(self, arguments: tuple[Any, ...]) -> None:
         """Compare what the block asks the model with what it asked first."""
+        if self.program.resampling is not None:
+            return  # a control asks again about what was asked first
         if self.asked is None:
             self.asked = arguments
         elif not self.changed:
@@ -68,7 +80,13 @@ class Running(Counted):
 
     def input(self) -> Any:
         """Draw an item from the source."""
-        place = self.draws.integer(0, len(self.program.source) - 1)
+        number, last = len(self.places), len(self.program.source) - 1
+        pair = self.program.chooser_of(number, self.places)
+        place = (
+            self.draws.integer(0, last)
+            if pair is None
+            else self.draws.row(pair.choose_rows, last)
+        )
         item = self.program.item(place)
         self.items, self.places = [*self.items, item], [*self.places, place]
         return item
@@ -86,6 +104,16 @@ class Running(Counted):
         if place is None:
             raise LookupError("this record was made up, so it has no label")
         return self.program.label_at(place)
+
+    def resample_call(self, name: str, seed: int, asked: Any) -> tuple[int, Any]:
+        """Return the seed and the arguments of a call of a function that draws."""
+        resampling = self.program.resampling
+        if resampling is None or name not in self.program.random_models:
+            return seed, asked
+        if resampling.is_control:
+            self.asked_first = self.asked_first or {}
+            asked = self.asked_first.setdefault(name, asked)
+        return mix_seed(seed, resampling.number), asked
 
 
 Current = Callable[[], Running]
@@ -110,15 +138,20 @@ class Program:
         if not has_models(type(domain)):
             self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
         models = {n for n, m in members(type(domain)) if calls_of(type(domain), n, m)}
-        self.compared = compared_functions(spec, models, self.draws)
+        is_random = any(draws(self.functions[name]) for name in models)
+        # A model that draws answers by chance, whatever it is asked.
+        compared = () if is_random else compared_functions(spec, models, self.draws)
+        self.compared = frozenset(compared)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
+        self.resampling: Resampling | None = None
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
+        self._check_pairs()
 
     def _draw_from(self, source: Any, labels: Sequence[Any] | None) -> None:
         self.source: Any = frozen(source)  # a sequence, often an array
@@ -131,10 +164,71 @@ class Program:
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        for name in ("can_remember", "label_column"):  # they depend on the source
+        # They depend on the source.
+        for name in ("can_remember", "label_column", "pairs"):
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
+
+    def with_samples(self, resampling: Resampling) -> Program:
+        """Return the same program, whose random models give other samples."""
+        other = copy.copy(self)
+        other.resampling = resampling
+        return other
+
+    @cached_property
+    def random_models(self) -> frozenset[str]:
+        """The functions that draw, and that the block alone calls."""
+        own = frozenset(
+            n for n in self.spec.code.called if draws(self.functions.get(n))
+        )
+        return own - functions_of_conditions(self.spec)
+
+    @cached_property
+    def has_control(self) -> bool:
+        """Whether a case asks a random model about several inputs: chance is told then.
+
+        With `repeats`, the spec itself says how often a case may fail.
+        """
+        spec = self.spec
+        return not spec.repeats and asks_for_several(spec, self.random_models)
+
+    @cached_property
+    def pairs(self) -> dict[int, PairIndex]:
+        """What finds the inputs that are drawn together, by the place of the first."""
+        found: dict[int, PairIndex] = {}
+        if self.rows is None or self.schema is None:
+            return found
+        for pair in self.spec.pairs:
+            index = PairIndex(self.source, self.schema, pair.excepted)
+            if index.total:
+                found[self.spec.inputs.index(pair.first)] = index
+        return found
+
+    def chooser_of(self, number: int, drawn: Sequence[Any]) -> RowChooser | None:
+        """Return what draws an input, given the places of those before it."""
+        if number in self.pairs:
+            return RowChooser(self.pairs[number])
+        if number - 1 in self.pairs:
+            return RowChooser(self.pairs[number - 1], np.atleast_1d(drawn[number - 1]))
+        return None
+
+    def _check_pairs(self) -> None:
+        """Refuse a spec whose inputs have no rows that belong together."""
+        for pair in self.spec.pairs:
+            if self.spec.inputs.index(pair.first) in self.pairs:
+                continue
+            if self.rows is None or self.schema is None:
+                raise DomainError(
+                    f"{type(self.domain).__name__}.inputs() gives no array of rows, among"
+                    f" which `{pair.first}` and `{pair.second}` could be found"
+                )
+            but = f" but {', '.join(pair.excepted)}" if pair.excepted else ""
+            raise DomainError(
+                f"no two of the {len(self.source)} rows agree in all features{but}:"
+                f" `{pair.first}` and `{pair.second}` cannot be drawn\nhelp: name more"
+                " features behind `except`, or change a copy: `var x2 := x1[f := ...];`"
+            )
 
     @property
     def device(self) -> str:
@@ -147,10 +241,11 @@ class Program:
         return any(getattr(member, "tensors", False) for member in found)
 
     @property
-    def record_bytes(self) -> int:
-        """How large a record is, as far as arrays are concerned."""
+    def case_bytes(self) -> int:
+        """How large the records of a case are, as far as arrays are concerned."""
         first = self.source[0]
-        return first.nbytes if isinstance(first, np.ndarray) else 0
+        size = first.nbytes if isinstance(first, np.ndarray) else 0
+        return size * max(1, len(self.spec.inputs))
 
     def item(self, place: int) -> Any:
         """Return an item of the source as a value that a case may not change."""
@@ -283,7 +378,9 @@ def _bind_function(
         if is_compared and running.in_block:
             running.note_input((*arguments, *options.values()))
         if hand_generator:
-            seed = running.draws.seed()
+            seed, (arguments, options) = running.resample_call(
+                name, running.draws.seed(), (arguments, options)
+            )
             is_batched = isinstance(function, BoundBatched)
             arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:

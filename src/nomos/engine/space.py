@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,11 +18,41 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.lang import core
 
 _CHUNK = 8192
+_TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
+_MOST_ESTIMATED = 10**18  # ways to draw the inputs
+_MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
 
 
 def input_count(program: Program) -> int:
     """Return in how many ways the inputs can be drawn."""
-    return int(len(program.source) ** len(program.spec.inputs))
+    pairs = [index.total for index in program.pairs.values()]
+    alone = len(program.spec.inputs) - 2 * len(pairs)
+    return math.prod(pairs, start=len(program.source) ** alone)
+
+
+def estimate_space(program: Program) -> int | None:
+    """Return about how many cases there are, from those of a few ways to draw inputs.
+
+    None where they cannot be listed, one way has too many to be counted, or there
+    are more than anybody will ever try.
+    """
+    ways = input_count(program)
+    if ways > _MOST_ESTIMATED:
+        return None
+    counted = tried = 0
+    try:
+        for number in range(_TRIED_INPUTS):
+            if counted > _MOST_COUNTED:
+                break
+            before = counted
+            for cases in list_cases(program, ways * number // _TRIED_INPUTS, 1):
+                counted += len(cases)
+                if counted - before > _MOST_IN_ONE_WAY:
+                    return None
+            tried += 1
+    except EndlessRange:
+        return None
+    return round(counted / tried * ways)
 
 
 def list_cases(
@@ -41,7 +72,10 @@ def list_cases(
 
 def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
     """Yield the choices of `count` ways to draw the inputs, from number `begin` on."""
-    size, inputs = len(program.source), len(program.spec.inputs)
+    pairs, inputs = program.pairs, len(program.spec.inputs)
+    sizes = [
+        pairs[i].total if i in pairs else len(program.source) for i in range(inputs)
+    ]
     total = input_count(program)
     total = total if count is None else min(total, begin + count)
     while begin < total:
@@ -50,8 +84,13 @@ def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
         begin += len(carry)
         digits = np.empty((len(carry), inputs), dtype=np.int64)
         for i in reversed(range(inputs)):
-            left, digit = divmod(left, size)
-            carry, digits[:, i] = np.divmod(carry + digit, size)
+            if i - 1 in pairs:
+                continue  # the number of the pair says it
+            left, digit = divmod(left, sizes[i])
+            carry, digits[:, i] = np.divmod(carry + digit, sizes[i])
+            if i in pairs:
+                digits[:, i], which = pairs[i].first_rows(digits[:, i])
+                digits[:, i + 1] = pairs[i].partner_rows(digits[:, i], which)
         yield digits
 
 

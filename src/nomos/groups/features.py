@@ -11,13 +11,13 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.dates import Dated
 from nomos.domain.domain import Domain
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched
 from nomos.domain.meter import asking
 from nomos.domain.reading.dates import dates_as_days, days_as_dates
 from nomos.domain.records import Column
 from nomos.domain.schema import Flag, Schema
 from nomos.engine.program import Program
-from nomos.errors import OF_THE_CASE
 from nomos.lang import core
 from nomos.lang.dates import date_text, to_days
 from nomos.models.adapter import Adapter
@@ -36,7 +36,7 @@ _RELATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFeature:
+class Attribute:
     """A feature of cases: numbers, or positions among its levels."""
 
     name: str
@@ -48,7 +48,7 @@ class CaseFeature:
         """Return a number as a reader sees it."""
         return date_text(value) if self.is_date else f"{value:.6g}"
 
-    def take(self, index: Any) -> CaseFeature:
+    def take(self, index: Any) -> Attribute:
         """Return the feature of some of the cases."""
         return replace(self, values=self.values[index])
 
@@ -142,21 +142,21 @@ def _numbers_or_names(name: str, values: Column) -> Iterator[tuple[str, Array]]:
         yield name, np.array(values, dtype=object)
 
 
-def features_of(raw: Raw) -> list[CaseFeature]:
+def features_of(raw: Raw) -> list[Attribute]:
     """Return features ready to be compared, without those that are always the same."""
     found = []
     for name, values in raw.items():
         if values.dtype.kind == "M":
-            feature = CaseFeature(name, dates_as_days(values), is_date=True)
+            feature = Attribute(name, dates_as_days(values), is_date=True)
         elif values.dtype != object:
-            feature = CaseFeature(name, values)
+            feature = Attribute(name, values)
         else:
             levels, codes = np.unique(values.astype(str), return_inverse=True)
             codes = codes.astype(np.float64)
-            feature = CaseFeature(name, codes, tuple(levels.tolist()))
+            feature = Attribute(name, codes, tuple(levels.tolist()))
             if len(levels) > _MOST_LEVELS:
                 words = [float(len(text.split())) for text in values]
-                feature = CaseFeature(f"words of {name}", np.array(words))
+                feature = Attribute(f"words of {name}", np.array(words))
         if len(feature.values) and (feature.values != feature.values[0]).any():
             found.append(feature)
     return found[:_MOST_FEATURES]
@@ -207,8 +207,9 @@ def ask_answers(
     call = first_call(program)
     column = None if call is None else values.get(call[2])
     nothing: tuple[Raw, Array, int] = {}, np.empty(0, dtype=bool), 0
-    is_table = isinstance(column, np.ndarray) and column.ndim == 2
-    if call is None or not most or not is_table:
+    if call is None or not isinstance(column, np.ndarray) or column.ndim != 2:
+        return nothing
+    if not most:
         return nothing
     _, first, where = np.unique(column, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")  # as the cases come
@@ -220,7 +221,8 @@ def ask_answers(
     assert function is not None
     try:
         answers = np.asarray(function.many(rows.copy()))
-    except OF_THE_CASE:
+    except BaseException as error:
+        raise_own(error)
         return nothing
     answered: Array = places < len(rows)
     at = np.minimum(places, len(rows) - 1)

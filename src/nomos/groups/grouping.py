@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.groups.features import CaseFeature, Raw, features_of, join_features
+from nomos.groups.features import Attribute, Raw, features_of, join_features
 from nomos.groups.rules import find_rule
 from nomos.results.analysis import BugGroup, RegionBar, Rule
 from nomos.results.result import Bug
@@ -44,7 +44,7 @@ def key_of(mask: int, outputs: Mapping[str, Any]) -> Key:
     return mask, json.dumps(dict(outputs), sort_keys=True)
 
 
-def tell_apart(bugs: Sequence[Bug]) -> bool:
+def can_group_by_outputs(bugs: Sequence[Bug]) -> bool:
     """Tell whether outputs are few enough to group bugs by them.
 
     Real numbers are few only where bugs share them: three bugs may have three.
@@ -57,7 +57,7 @@ def tell_apart(bugs: Sequence[Bug]) -> bool:
 
 def group_bugs(bugs: Sequence[Bug], described: Raw, sampled: Sampled) -> list[BugGroup]:
     """Return groups of bugs, the largest first; `described` are the bugs' features."""
-    by_outputs = tell_apart(bugs)
+    by_outputs = can_group_by_outputs(bugs)
     keys = [
         key_of(sum(1 << n for n in bug.failures), bug.outputs if by_outputs else {})
         for bug in bugs
@@ -201,7 +201,7 @@ def _range_parts(x: Array, show: Callable[[float], str]) -> list[tuple[str, Arra
     return parts + missing
 
 
-def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
+def meets_rule(rule: Rule, features: Sequence[Attribute]) -> Array:
     """Return which cases meet a rule's conditions."""
     by_name = {feature.name: feature for feature in features}
     each = [by_name[c.feature].meets(c) for c in rule.conditions]
@@ -209,7 +209,7 @@ def meets_rule(rule: Rule, features: Sequence[CaseFeature]) -> Array:
 
 
 def _distances_from_usual(
-    features: Sequence[CaseFeature], ours: Sequence[CaseFeature], count: int
+    features: Sequence[Attribute], ours: Sequence[Attribute], count: int
 ) -> Array:
     """Return how far bugs are from what is usual among the sampled cases."""
     far = np.zeros(count)

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nomos.device import Array
-from nomos.groups.features import CaseFeature
+from nomos.groups.features import Attribute
 from nomos.lang.dates import date_text
 from nomos.results.analysis import Relation, Rule, RuleCondition
 from nomos.results.statistics import Interval, clopper_pearson
@@ -44,7 +44,7 @@ _LIFT = 2.0  # how much more frequent violations must be than anywhere
 class _Candidates:
     """All single conditions, and which cases meet each."""
 
-    def __init__(self, features: Sequence[CaseFeature], y: Array) -> None:
+    def __init__(self, features: Sequence[Attribute], y: Array) -> None:
         self.conditions: list[_Numbered] = [
             (number, condition)
             for number, feature in enumerate(features)
@@ -59,7 +59,7 @@ class _Candidates:
         return number, condition.relation
 
 
-def _candidate_conditions(feature: CaseFeature, y: Array) -> list[RuleCondition]:
+def _candidate_conditions(feature: Attribute, y: Array) -> list[RuleCondition]:
     known = ~np.isnan(feature.values)
     values = np.unique(feature.values[known])
     found: list[tuple[Relation, float | str]]
@@ -94,7 +94,7 @@ def _f_measure(hits: Array, cases: Array, violations: int) -> Array:
     return quality
 
 
-def search_conditions(features: Sequence[CaseFeature], y: Array) -> list[_Numbered]:
+def search_conditions(features: Sequence[Attribute], y: Array) -> list[_Numbered]:
     """Return the conditions that best tell violations (`y`) from other cases."""
     violations = int(y.sum())
     candidates = _Candidates(features, y)
@@ -132,7 +132,7 @@ def _extend_rules(
 
 
 def find_rule(
-    features: Sequence[CaseFeature],
+    features: Sequence[Attribute],
     y: Array,
     held_out: Array,
     but: Array | None = None,

@@ -6,6 +6,7 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -247,6 +248,15 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """Two inputs that follow each other, and the features in which they may differ."""
+
+    first: str
+    second: str
+    excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rate:
     """Of the cases that have `given`, how many have `event`; None: of all cases.
 
@@ -281,6 +291,8 @@ class Code:
     statements: tuple[ast.stmt, ...]
     straight: tuple[Let, ...] | None
     called: frozenset[str]  # names of the functions that it calls
+    # Of each list that it makes from another: that list, and what is said of `xs[*]`.
+    lists: Mapping[str, tuple[str, Expr]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,6 +317,7 @@ class Spec:
     k: int | None  # None: it depends on the run
     params: tuple[Param, ...] = ()
     origin: Any = None
+    repeats: int = 0  # how often the block is evaluated; 0: once, without `repeats`
     allows_unchanged: bool = False  # cases whose inputs to the model are all equal
 
     @property
@@ -319,6 +332,7 @@ class Spec:
 
     rates: tuple[Rate, ...] = ()
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
+    pairs: tuple[Pair, ...] = ()  # of inputs that are drawn together
 
     @property
     def dates(self) -> frozenset[str]:
@@ -337,7 +351,7 @@ class Spec:
         return found
 
 
-def item_name(name: str, index: int) -> str:
+def item_name(name: str, index: int | str) -> str:
     """Return what an item of a list is called."""
     return f"{name}[{index}]"
 

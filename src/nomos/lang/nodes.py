@@ -18,7 +18,7 @@ class PlacedNode:
 
 
 @cache
-def _expr_fields(kind: Any) -> tuple[str, ...]:
+def expression_fields(kind: Any) -> tuple[str, ...]:
     """Return the fields of a kind of node that hold expressions, as their types say."""
     return tuple(f.name for f in fields(kind) if "Expr" in str(f.type))
 
@@ -27,7 +27,7 @@ def children(node: PlacedNode) -> tuple[Any, ...]:
     """Return the expressions directly inside a node, in order of evaluation."""
     found: list[Any] = []
     kind: Any = type(node)
-    for name in _expr_fields(kind):
+    for name in expression_fields(kind):
         value = getattr(node, name)
         found += value if isinstance(value, tuple) else (value,)
     return tuple(part for part in found if part is not None)
@@ -54,6 +54,8 @@ def _node_shape(node: PlacedNode) -> tuple[object, ...]:
     """Return what a node says by itself; the expressions inside it say the rest."""
     kind: Any = type(node)
     own = [
-        f.name for f in fields(node) if f.compare and f.name not in _expr_fields(kind)
+        f.name
+        for f in fields(node)
+        if f.compare and f.name not in expression_fields(kind)
     ]
     return kind, len(children(node)), *(repr(getattr(node, name)) for name in own)

@@ -24,6 +24,7 @@ DECLARED = {
     syntax.Param: Role.PARAM,
     syntax.Def: Role.DEFINITION,
     syntax.Input: Role.INPUT,
+    syntax.Pair: Role.INPUT,
     syntax.Var: Role.VAR,
     syntax.Output: Role.OUTPUT,
 }
@@ -89,6 +90,8 @@ def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -
     for statement in syntax.statements_of(spec):
         if isinstance(statement, syntax.Declaration):
             roles[statement.name.name] = DECLARED[type(statement)]
+        if isinstance(statement, syntax.Pair):
+            roles[statement.second.name] = Role.INPUT
     finder = _Finder(source, roles)
     for statement in syntax.statements_of(spec):
         _find_in_statement(finder, statement)
@@ -110,6 +113,10 @@ def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:
                 )
         case syntax.Input(size=syntax.Name(name=size, span=span)):
             finder.add_occurrence(size, span, finder.roles.get(size, Role.PARAM))
+        case syntax.Pair(second=second, related=related):
+            finder.add_occurrence(second.name, second.span, Role.INPUT, declares=True)
+            for one in related:
+                finder.add_occurrence(one.name, one.span, Role.INPUT)
         case syntax.Ensures(name=syntax.Name(name=own, span=span)):
             finder.add_occurrence(own, span, Role.PROPERTY, declares=True)
         case _:

@@ -55,9 +55,6 @@ class _Requests:
 
     def register_all(self, server: Any) -> None:
         """Tell the protocol what can be asked."""
-        legend = types.SemanticTokensLegend(
-            list(outline.TOKEN_TYPES), list(outline.TOKEN_MODIFIERS)
-        )
         triggers = types.CompletionOptions(trigger_characters=[".", "[", '"', "{"])
         fixes = types.CodeActionOptions([types.CodeActionKind.QuickFix])
         renames = types.RenameOptions(prepare_provider=True)
@@ -74,7 +71,6 @@ class _Requests:
             (types.TEXT_DOCUMENT_RENAME, self.on_rename, renames),
             (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self.on_symbols, None),
             (types.TEXT_DOCUMENT_FORMATTING, self.on_format, None),
-            (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, self.on_tokens, legend),
             (types.TEXT_DOCUMENT_CODE_ACTION, self.on_fixes, fixes),
             (types.TEXT_DOCUMENT_CODE_LENS, self.on_lenses, types.CodeLensOptions()),
             (types.TEXT_DOCUMENT_INLAY_HINT, self.on_hints, None),
@@ -162,11 +158,6 @@ class _Requests:
     async def on_symbols(self, params: types.DocumentSymbolParams) -> Any:
         return outline.document_symbols(*self._document_of(params))
 
-    async def on_tokens(
-        self, params: types.SemanticTokensParams
-    ) -> types.SemanticTokens:
-        return types.SemanticTokens(outline.semantic_tokens(*self._document_of(params)))
-
     async def on_format(self, params: types.DocumentFormattingParams) -> Any:
         document, places = self._document_of(params)
         try:
@@ -233,7 +224,9 @@ class _Requests:
         elif status:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
             kind = types.MessageType.Error
-            said = f"{path.stem} was not judged: {' '.join(last) or 'see its result'}"
+            said = (
+                f"{path.stem} was not evaluated: {' '.join(last) or 'see its result'}"
+            )
         server = self.session.server
         server.window_show_message(types.ShowMessageParams(kind, said))
         self.session.refresh_editor()

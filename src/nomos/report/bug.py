@@ -77,13 +77,10 @@ def card_text(
         text.append(cell_text(cell)).append("\n")
     for table in card.tables:
         text.append(_table_text(table, everything=everything, width=width))
-    for table in card.others:
-        if everything:
-            text.append(_table_text(table, everything=True, width=width))
-        else:
-            text.append(
-                f"    ({table.names[0]} is not given to the model)\n", style="dim"
-            )
+    for table in card.others if everything else ():
+        text.append(_table_text(table, everything=True, width=width))
+    for said in () if everything else card.left_out:
+        text.append(f"    ({said})\n", style="dim")
     for title, values in (("values", card.values), ("outputs", card.outputs)):
         text.append(_value_line(title, values, everything=everything))
     for name, scene in card.drawn.items():

@@ -6,7 +6,9 @@ more, the bug is run again to be drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -40,6 +42,7 @@ _MARKED_TEXT = 24  # characters of a text whose change is marked word by word
 _MOST_FIELDS = 200  # of a record; those that changed come first
 Record = Mapping[str, Any]  # described
 Cell = tuple[Piece, ...]
+_ITEM = re.compile(r"([A-Za-z_]\w*)\[(\w+)\]")
 _SHORT_TEXT = 60  # characters; such a text is a value like a number
 _DIGEST = {"shape", "dtype", "sha256"}  # what is recorded of a large array
 Drawn = Image | Sound | Scene
@@ -89,9 +92,43 @@ class Card:
     problem: str = ""
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What is said of the records that are not shown; items of a list together."""
+        items = Counter(
+            t.names[0].partition("[")[0] for t in self.others if _is_item(t)
+        )
+        alone = [t.names[0] for t in self.others if not _is_item(t)]
+        return (
+            *(f"{name} is not given to the model" for name in alone),
+            *(f"{count:,} more items of {name}" for name, count in items.items()),
+        )
+
+    @property
     def changes(self) -> int:
         """In how many fields the records differ."""
         return sum(len(table.rows) for table in self.tables if not table.of_outputs)
+
+
+def _is_item(table: CardTable) -> bool:
+    return table.names[0].endswith("]")
+
+
+def find_culprits(bug: Bug) -> dict[str, Any]:
+    """Return the items that an `ensures` that fails speaks of, by names as `xs[3]`.
+
+    Where a `forall` fails, its indices are among the values of the bug.
+    """
+    known = {**bug.inputs, **bug.outputs}
+    found: dict[str, Any] = {}
+    for name, place in _ITEM.findall(bug.failed):
+        number = known.get(place, place)
+        number = int(number) if str(number).isdigit() else None
+        values = bug.outputs.get(name)
+        if number is not None and isinstance(values, Sequence) and number < len(values):
+            found[f"{name}[{number}]"] = values[number]
+        elif f"{name}[{number}]" in bug.inputs:
+            found[f"{name}[{number}]"] = bug.inputs[f"{name}[{number}]"]
+    return found
 
 
 def card_of(
@@ -99,7 +136,7 @@ def card_of(
 ) -> Card:
     """Return the card of a bug; `draw` lets it be run again where that shows more.
 
-    `smaller` runs its smaller case then.
+    `smaller` runs its shrunk case then.
     """
     outputs, spec, live = result.subject.outputs, result.subject.text, result.live
     problem = ""
@@ -116,13 +153,13 @@ def card_of(
 
 
 def first_card(result: Result, bug: Bug) -> Card:
-    """Return the card that a reader sees first: of the smaller case, where there is one."""
+    """Return the card that a reader sees first: of the shrunk case, where there is one."""
     small = smaller_card(result, bug, draw=True)
     return small or card_of(result, bug, draw=True)
 
 
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
-    """Return the card of the smaller case that was found for a bug; None without one."""
+    """Return the card of the shrunk case that was found for a bug; None without one."""
     small = bug.shrunk
     if small is None:
         return None
@@ -196,7 +233,9 @@ def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
         plain |= texts
         texts = {}
     drawn = {n: k for n, k in kinds.items() if isinstance(k, Image | Sound | Scene)}
-    outputs = {n: _value_in_words(v) for n, v in bug.outputs.items() if n not in drawn}
+    culprits = find_culprits(bug)
+    said = {**{n: v for n, v in culprits.items() if n not in bug.inputs}, **bug.outputs}
+    outputs = {n: _value_in_words(v) for n, v in said.items() if n not in drawn}
     written = Written(
         [*records.values(), *plain.values()], outputs.values(), bug.failed, bug.margin
     )
@@ -206,7 +245,7 @@ def _build_card(bug: Bug, kinds: Mapping[str, Shown], spec: str) -> Card:
     records |= listed
     used = names_in_block(spec)
     shown_tables, others = card_tables(
-        records, written, used=used, outputs=len(bug.outputs)
+        records, written, used=used, outputs=len(bug.outputs), culprits=culprits
     )
     if answers:
         shown_tables.append(replace(_card_table(answers, written), of_outputs=True))
@@ -245,6 +284,7 @@ def card_tables(
     *,
     used: frozenset[str] = frozenset(),
     outputs: int = 0,
+    culprits: Collection[str] = (),
 ) -> tuple[list[CardTable], list[CardTable]]:
     """Return records of the same fields side by side, and apart those that matter less."""
     alike: dict[tuple[str, ...], dict[str, Record]] = {}
@@ -252,7 +292,9 @@ def card_tables(
         alike.setdefault(tuple(record), {})[name] = record
     shown, others = [], []
     for group in alike.values():
-        chosen = that_matter(group, used=used, outputs=outputs)
+        failing = [name for name in group if name in culprits]
+        alone = [name for name in group if name in used and failing]
+        chosen = [*alone, *failing] or that_matter(group, used=used, outputs=outputs)
         shown.append(_card_table({name: group[name] for name in chosen}, written))
         left = {n: record for n, record in group.items() if n not in chosen}
         others += [

@@ -28,7 +28,7 @@ def comparison_table(compared: Sequence[ModelComparison]) -> Table:
             str(len(one.fixed)),
             str(len(one.kept)),
             Text(str(len(one.added)), style="red" if one.added else ""),
-            f"{old.violations} → {new.violations} of {new.tests}",
+            f"{old.violations:,} → {new.violations:,} of {new.tests:,}",
             change_words(one, " %"),
         )
     return table
@@ -42,7 +42,7 @@ def next_steps(compared: Sequence[ModelComparison]) -> list[str]:
     id = bugs[0].id
     return [
         f"nomos show {id}    a new bug in full",
-        f"nomos replay {id}  run it again, alone",
+        f"nomos replay {id}  re-run it in isolation",
         "nomos compare … --html page.html  all of them, on a page",
     ]
 

@@ -119,13 +119,13 @@ def calls_words(results: Sequence[Result]) -> str:
     if not asked:
         return ""
     limit = sum(one.limit or 0 for one in calls)
-    most = f" of at most {limit}" if limit else ""
-    phases = ", ".join(f"{phase} {times}" for phase, times in asked.items())
+    most = f" of at most {limit:,}" if limit else ""
+    phases = ", ".join(f"{phase} {times:,}" for phase, times in asked.items())
     return f"{count_of(asked.total(), 'call')} of the model{most}: {phases}"
 
 
 def shrunk_words(shrunk: Shrunk) -> str:
-    """Say how far a smaller case is from the inputs that were given."""
+    """Say how far a shrunk case is from the inputs that were given."""
     off = shrunk.features_off
     if any("" in record.changes for record in shrunk.records):
         return "a text of the inputs, shortened"

@@ -88,7 +88,7 @@ class ShownResult(Result):
         return path
 
     def replay(self, bug: Bug) -> Mapping[str, Any] | None:
-        """Run a bug again, alone; return its values, None where it is gone."""
+        """Re-run a bug in isolation; return its values, None where it is gone."""
         if self.live is None:
             raise NomosError(
                 "the model of this result is not there any more\n"

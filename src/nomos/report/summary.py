@@ -117,7 +117,7 @@ def summary_parts(
 def remark_lines(
     one: PropertyView, prefix: str = "", *, problems_only: bool = False
 ) -> list[str]:
-    """Return problems, each `ensures`, margins and chances as lines."""
+    """Return problems, each `ensures` and margins as lines."""
     said = []
     problems_only = problems_only and one.verdict not in ("holds", "none-found")
     for remark in one.remarks:
@@ -133,10 +133,6 @@ def remark_lines(
         for bar in one.bars:
             drawn = "█" * max(1, round(_BAR * bar.share))
             said.append(f"  {bar.label:>{widest}} {drawn} {bar.words}")
-    if one.chance is not None:
-        said.append(f"{prefix}beside chance ({one.chance.control}):")
-        for what, ours, theirs, p in one.chance.rows:
-            said.append(f"  {what:<17} {ours}, by chance {theirs}   p = {p}")
     return said
 
 
@@ -179,7 +175,7 @@ def next_steps(results: Sequence[Result]) -> list[str]:
     _, bug = found
     return [
         f"nomos show {bug.id}    the bug in full",
-        f"nomos replay {bug.id}  run it again, alone",
+        f"nomos replay {bug.id}  re-run it in isolation",
         f"nomos bugs {'':<{len(bug.id)}}    all bugs",
         f"nomos report {'':<{len(bug.id)}}  all of it, as a page",
     ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gate import by_subject
-from nomos.results.margins import against_chance, histogram, join_margins
+from nomos.results.margins import histogram, join_margins
 from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Counts, Crash, Result, Verdict
 from nomos.results.statistics import spread
@@ -72,14 +72,6 @@ class EnsuresView:
 
 
 @dataclass(frozen=True, slots=True)
-class ChanceView:
-    """Violations beside those of a control, in which only chance can differ."""
-
-    control: str
-    rows: tuple[tuple[str, str, str, str], ...]  # margin, violations, by chance, p
-
-
-@dataclass(frozen=True, slots=True)
 class FoundBug:
     """A bug over all seeds: of which result, how often it was met, what became of it."""
 
@@ -104,6 +96,8 @@ class FoundBug:
             said.append(
                 f"misses by {Written([self.bug.margin]).text_of(self.bug.margin)}"
             )
+        if self.bug.repeats is not None:
+            said.append(self.bug.repeats.text)
         if self.bug.confirmed == "batch":
             said.append("failed again in a batch of other cases, not in isolation")
         return tuple(said)
@@ -128,7 +122,6 @@ class PropertyView:
     remarks: tuple[Remark, ...]
     ensures: tuple[EnsuresView, ...]
     bars: tuple[BarView, ...]
-    chance: ChanceView | None
     next_bug: str
     groups: tuple[GroupView, ...] = ()
 
@@ -199,7 +192,6 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         remarks=tuple(remarks_on(results)),
         ensures=tuple(_ensures_views(results)),
         bars=tuple(_margin_bars(results)),
-        chance=_chance_view(results),
         next_bug=next_bug_words(first) if len(results) == 1 else "",
         groups=group_views(results),
     )
@@ -212,6 +204,12 @@ def model_names(told: Sequence[PropertyView]) -> list[str]:
 
 
 def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
+    if verdict == "none-found" and result.counts.violations:
+        return (
+            "the property fails no more often than its control, as far as one can tell"
+        )
+    if verdict == "violated" and not result.cases_shown and result.counts.pairs:
+        return "the property fails more often than its control; no single case shows it"
     if result.rates and not result.counts.violations:
         if verdict == "violated":
             return "a rate over the campaign is not as it should be"
@@ -229,7 +227,7 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     if verdict != "failed":
         return rate_text(results)
     counts = [result.counts for result in results]
-    said = f"{sum(c.violations for c in counts)} of {sum(c.judged for c in counts)}"
+    said = f"{sum(c.violations for c in counts):,} of {sum(c.judged for c in counts):,}"
     flaky = sum(c.flaky for c in counts)
     return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
@@ -295,14 +293,19 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
+    if result.calls.are_reruns_known and not counts.pairs:
+        yield Remark(
+            "re-runs read the answers that are kept, so they say nothing of whether the"
+            " service answers alike: --cache off asks it again"
+        )
     check = None if result.analysis is None else result.analysis.flakiness
     is_weak = check is not None and check.cases and check.at_most > _WEAK
     if check is not None and is_weak and not check.flaky:
         yield Remark(flakiness_text(check))
     if result.analysis is not None and (same := result.analysis.unvaried):
         yield Remark(
-            f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} looked"
-            " at again: such cases say little of the model (--sanity plants faults in it)"
+            f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} of the"
+            " flakiness check: they are vacuous (--sanity plants faults in the model)"
         )
     if recorded.tried:
         fixed = len(recorded.fixed)
@@ -340,7 +343,7 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
         violations = [e.violations for e in same]
         rate = tried_text(results, violations)
         if first.verdict == "failed":
-            rate = f"{sum(violations)} of {judged}"
+            rate = f"{sum(violations):,} of {judged:,}"
         if all(e.is_vacuous for e in same):
             rate += ", none of which has what stands before `==>`"
         bugs = _over_seeds([e.unique_bugs for e in same])
@@ -358,22 +361,6 @@ def _margin_bars(results: Sequence[Result]) -> Iterable[BarView]:
         if bar.low != bar.high:
             label += f" to {written.text_of(bar.high)}"
         yield BarView(label, f"{bar.count:,}", bar.count / most)
-
-
-def _chance_view(results: Sequence[Result]) -> ChanceView | None:
-    controls = [r.control.name for r in results if r.control is not None]
-    if not controls:
-        return None
-    rows = tuple(
-        (
-            "any margin" if row.margin is None else f"margin of {row.margin} or more",
-            f"{row.violations} of {row.tests}",
-            f"{row.control_violations} of {row.control_tests}",
-            f"{row.chance:.2g}",
-        )
-        for row in against_chance(results)
-    )
-    return ChanceView(controls[0], rows)
 
 
 def next_bug_words(result: Result) -> str:

@@ -145,7 +145,7 @@ class ShrunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """A smaller case that breaks the property too: it was run in isolation.
+    """A shrunk case that breaks the property too: it was run in isolation.
 
     `draws` are the choices behind those of the inputs.
     """

@@ -34,8 +34,7 @@ def find_contradictions(result: Result) -> list[str]:
         for rate in rates
         if rate is not None and not 0 <= rate.low <= rate.high <= 1
     ]
-    if result.verdict in ("holds", "none-found") and counts.violations:
-        found.append(f"{result.verdict}, and {counts.violations} violations")
+    found += _find_wrong_pairs(result)
     if result.verdict in ("holds", "none-found"):
         found += [
             f"{result.verdict}, and `{rate.text}` is {rate.verdict}"
@@ -46,3 +45,17 @@ def find_contradictions(result: Result) -> list[str]:
     if result.verdict == "holds" and not is_proved and not result.is_exact:
         found.append("it holds, and not every case was tried, or some are flaky")
     return found
+
+
+def _find_wrong_pairs(result: Result) -> list[str]:
+    """Say what of violations, and those of a control, does not fit the verdict."""
+    counts, is_clean = result.counts, result.verdict in ("holds", "none-found")
+    apart = counts.only_violated, counts.only_control, counts.both_violated
+    if min(*apart, counts.pairs - sum(apart)) < 0 or counts.pairs > counts.judged:
+        return [f"{counts.pairs} pairs with a control, and {apart} violated in them"]
+    excess = counts.excess
+    if excess is not None and is_clean and excess.is_shown:
+        return [f"{result.verdict}, and more violations than in the control"]
+    if excess is None and is_clean and counts.violations:
+        return [f"{result.verdict}, and {counts.violations} violations"]
+    return []

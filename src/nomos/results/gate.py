@@ -11,10 +11,11 @@ from typing import Any
 
 from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
+from nomos.results.excess import Excess
 from nomos.results.reading import parse_json
 from nomos.results.result import Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
-from nomos.results.verdict import is_flaky
+from nomos.results.verdict import excess_over_seeds, is_flaky
 
 CONFIDENCE = 0.95  # one-sided, of what a sample says of `max_rate`
 DEFAULT_MIN_CASES = 100  # without a violation the rate is then under 3 % (95 %)
@@ -41,6 +42,7 @@ class Gate:
         accept_flaky: The share of cases that may not fail again when they are run again.
         min_cases: How many cases a sample needs to be green; None: `DEFAULT_MIN_CASES`,
             or the budget where that is less, but never fewer than `FEWEST_CASES`.
+        problem: Why nothing is green, whatever was found; "" where something may be.
     """
 
     fail_on: str = "any"
@@ -48,6 +50,7 @@ class Gate:
     baseline: tuple[Result, ...] | None = None
     accept_flaky: float = 0.0
     min_cases: int | None = None
+    problem: str = ""
 
     def __post_init__(self) -> None:
         accept_fields(self, KINDS)
@@ -104,7 +107,7 @@ def rulings(results: Sequence[Result], gate: Gate) -> list[Ruling]:
     """Return what a gate says of each result; of rates, over all seeds together."""
     found = []
     for seeds in by_subject(results):
-        few = _few_cases(seeds, gate)
+        few = gate.problem or _few_cases(seeds, gate)
         for group in [seeds] if gate.weighs_rates else [(r,) for r in seeds]:
             ruling = _ruling(group, gate)
             if few and ruling.status == 0:
@@ -142,6 +145,8 @@ def by_subject(results: Sequence[Result]) -> list[tuple[Result, ...]]:
 def load_baseline(path: Path) -> tuple[Result, ...]:
     """Read the results that an earlier run wrote with --json."""
     try:
+        if path.is_char_device():
+            raise ValueError("it has no end")
         document = parse_json(path.read_bytes())
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
@@ -262,7 +267,7 @@ class _Rate:
     def __str__(self) -> str:
         known = "exactly " if self.is_exact else ""
         share = percent(self.violated / self.cases)
-        return f"{known}{self.violated} of {self.cases} ({share})"
+        return f"{known}{self.violated:,} of {self.cases:,} ({share})"
 
 
 def _violations(result: Result, gate: Gate) -> int:
@@ -294,6 +299,8 @@ def _compare_rates(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int,
             yield 0, "it holds, so that the rate is 0"
         elif rate is None:
             yield 3, "these cases are no sample of the inputs, and have no rate"
+        elif excess := excess_over_seeds(results):
+            yield _excess_against_limit(excess, gate.max_rate)
         else:
             yield _against_limit(rate, gate.max_rate)
     if gate.baseline is not None:
@@ -303,6 +310,16 @@ def _compare_rates(results: Sequence[Result], gate: Gate) -> Iterator[tuple[int,
         else:
             is_red = any(r.verdict == "violated" for r in results)
             yield int(is_red), "it is not in the baseline"
+
+
+def _excess_against_limit(excess: Excess, limit: float) -> tuple[int, str]:
+    """Compare what a random model adds to the failures of its control."""
+    said = f"{excess.text}; an excess of {percent(limit)} is allowed"
+    if excess.excess.value > limit:
+        return 1, said
+    if excess.excess.interval.high <= limit:
+        return 0, said
+    return 3, f"{said}: more cases are needed (--budget)"
 
 
 def _against_limit(rate: _Rate, limit: float) -> tuple[int, str]:
@@ -337,7 +354,7 @@ def _against_baseline(
     if changed := _other_changes(results[0], old[0]):
         return 3, f"{changed} changed since the baseline, which must be written anew"
     if any(_plain_status(r, Gate()) == 3 or is_flaky(r.counts) for r in old):
-        return 3, "the baseline itself was not judged"
+        return 3, "the baseline itself was not evaluated"
     rate, before = _rate(results, gate), _rate(old, gate)
     if rate is None or before is None:
         return 3, "these cases are no sample of the inputs, and have no rate"

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nomos.results.analysis import Analysis, Shrunk
-from nomos.results.calls import CallCounts
 from nomos.results.contradictions import find_contradictions
+from nomos.results.excess import Repeats
+from nomos.results.measured import CallCounts, RateFound
+from nomos.results.measured import Counts as Counts
 from nomos.results.measured import Ensures as Ensures
-from nomos.results.measured import RateFound
 from nomos.results.reading import decode_value
 from nomos.results.statistics import Estimate, Interval
 
@@ -43,41 +44,6 @@ class Subject:
     outputs: tuple[str, ...] = ()
     ensures: tuple[Ensures, ...] = ()
     k: int | None = None  # as far as the text tells
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The counts of a campaign, by the names that every result has.
-
-    Of the unique bugs, `confirmed` failed again when run in isolation and `repeated` in a batch
-    of other cases. `isolated_reruns` is how many different violations were run in isolation.
-    """
-
-    tests: int = 0
-    passed: int = 0
-    violations: int = 0
-    unique_bugs: int = 0
-    new_bugs: int = 0  # unique bugs that are not in the list of known ones
-    bug_inputs: int = 0
-    confirmed: int = 0
-    repeated: int = 0
-    isolated_reruns: int = 0
-    discarded: int = 0
-    unchanged: int = 0  # the model's inputs in them are all equal
-    crashed: int = 0
-    unreadable: int = 0  # an answer in them says nothing that counts
-    flaky: int = 0
-    rounded: int = 0  # violations that are none at float32, only at --dtype
-    # Remembered answers that were different when asked for again
-    nondeterministic: int = 0
-    model_calls: int = 0
-    k: int = 0
-    seconds: float = 0.0
-
-    @property
-    def judged(self) -> int:
-        """The cases that an `ensures` was decided on: what rates are taken of."""
-        return self.passed + self.violations
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +81,10 @@ class Bug:
     is_new: bool = True  # not in the list of known bugs
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    shrunk: Shrunk | None = None  # a smaller case that breaks the property too
+    shrunk: Shrunk | None = None  # a shrunk case that breaks the property too
     records: tuple[tuple[float, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
+    repeats: Repeats | None = None  # of a random model
 
     @property
     def mask(self) -> int:
@@ -220,7 +187,7 @@ class Recorded:
 
     tried: int = 0
     fixed: tuple[str, ...] = ()
-    still: int = 0  # that failed again in isolation, alone
+    still: int = 0  # that failed again in isolation
     new: int = 0  # of these, that are not in the list of known ones
 
 
@@ -233,7 +200,7 @@ class Live(Protocol):
         ...
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
@@ -269,7 +236,6 @@ class Result:
     calls: CallCounts = field(default_factory=CallCounts, compare=False)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     finished: str = field(default="", compare=False)  # when, as a store knows
-    control: Result | None = None  # a spec in which only chance can differ
     proof: Proof | None = None  # of all cases, beside those that were tried
     live: Live | None = field(default=None, compare=False, repr=False)
 
@@ -299,9 +265,10 @@ class Result:
     def has_new_bugs(self) -> bool:
         """Whether a case breaks it that is not in the list of known ones."""
         proved = self.proof is not None and self.proof.verdict == "violated"
-        return bool(
-            proved or self.counts.new_bugs or self.recorded.new or self.broken_rates
-        )
+        known = self.counts.confirmed or self.recorded.still  # explain an excess
+        more = not known and (excess := self.counts.excess) and excess.is_shown
+        new = self.counts.new_bugs or self.recorded.new or self.broken_rates
+        return bool(proved or new or more)
 
     @property
     def broken_rates(self) -> tuple[RateFound, ...]:
@@ -363,21 +330,22 @@ _NOT_IN_ALL = {
     "mode",
     "calls",
     "finished",
+    *("pairs", "only_violated", "only_control", "both_violated"),
     "rates",
 }
 
 
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
-    plain = replace(result, live=None, control=None, bugs=tuple(result.bugs))
+    plain = replace(result, live=None, bugs=tuple(result.bugs))
     data = asdict(plain)
     subject = data.pop("subject")
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted
-    data["control"] = None if result.control is None else to_data(result.control)
     data["margins"] = None if result.margins is None else sorted(result.margins.items())
     del data["live"], data["finished"]
-    counts = data.pop("counts")
+    counts, excess = data.pop("counts"), result.counts.excess
+    data["excess"] = None if excess is None else asdict(excess)
     return {**subject, "properties": texts, **counts, **data}
 
 
@@ -389,11 +357,10 @@ def from_data(data: Mapping[str, Any]) -> Result:
     if missing := names - data.keys():
         raise KeyError(*missing)
     subject = {**data, "k": data["text_k"], "ensures": data["properties"]}
-    whole = {**data, "subject": subject, "counts": data, "control": None, "live": None}
+    whole = {**data, "subject": subject, "counts": data, "live": None}
     result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
     if least < 0 or any(one.violations > counts.judged for one in result.ensures):
         raise ValueError("its counts contradict each other")
-    control = data["control"]
-    return replace(result, control=None if control is None else from_data(control))
+    return result

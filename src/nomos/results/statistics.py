@@ -97,14 +97,15 @@ def fisher(ours: int, tests: int, theirs: int, other_tests: int) -> float:
     """
     both = ours + theirs
     logs = [
-        _log_choose(tests, mine) + _log_choose(other_tests, both - mine)
+        log_choose(tests, mine) + log_choose(other_tests, both - mine)
         for mine in range(max(ours, both - other_tests), min(both, tests) + 1)
     ]
-    whole = _log_choose(tests + other_tests, both)
+    whole = log_choose(tests + other_tests, both)
     return min(1.0, math.fsum(math.exp(log - whole) for log in logs))
 
 
-def _log_choose(n: int, k: int) -> float:
+def log_choose(n: int, k: int) -> float:
+    """Return the logarithm of how many ways there are to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
@@ -117,12 +118,12 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> str:
-    """Say a rate and how well it is known, such as ``0 of 5000: at most 0.06 % at 95 %``.
+    """Say a rate and how well it is known, such as ``0 of 5,000: at most 0.06 % at 95 %``.
 
     The claims "at most" and "at least" are one-sided, so that their bound is nearer
     than the end of the two-sided interval that `clopper_pearson` gives.
     """
-    count = f"{successes} of {trials}"
+    count = f"{successes:,} of {trials:,}"
     level = f"{100 * confidence:.6g} %"
     if not trials:
         return f"{count}: nothing is known of the rate"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nomos.results.analysis import Flakiness
+from nomos.results.excess import Excess, measure_excess
 from nomos.results.measured import RateFound, measured_text
 from nomos.results.result import Counts, Proof, Result, Verdict
 from nomos.results.statistics import describe_rate
@@ -118,10 +119,13 @@ def verdict_of(
 
     `recorded` are bugs of earlier campaigns that were seen so again. Where violations
     that did not fail again are `accepted`, none was found; that it holds is not said.
+    Of a random model, an excess over its control is a violation, too, and violations
+    that chance explains are none.
     """
-    if counts.confirmed or recorded:
+    excess = counts.excess
+    if counts.confirmed or recorded or (excess is not None and excess.is_shown):
         return "violated"
-    if problem or is_flaky(counts, accepted) or counts.violations:
+    if problem or is_flaky(counts, accepted) or (counts.violations and not excess):
         return "failed"
     found = {rate.verdict for rate in rates}
     if found - {"holds"}:
@@ -160,15 +164,15 @@ def proof_text(proof: Proof) -> str:
             return f"not proved: {proof.reason}"
         return f"{'proved' if proof.verdict == 'holds' else 'not true'} for all cases {where}"
     low, high = proof.violating
-    total = f"of {proof.cases} cases {where}"
+    total = f"of {proof.cases:,} cases {where}"
     if proof.verdict == "holds":
         return f"proved: 0 {total}"
     if proof.verdict == "undecided":
         decided = 100 * (proof.decided or 0) / proof.cases
         return f"not proved: {proof.reason}; {decided:.3g} % {total} decided"
     if proof.is_exact:
-        return f"exact: {low} {total} ({100 * low / proof.cases:.3g} %)"
-    return f"at least {low} and at most {high} {total}"
+        return f"exact: {low:,} {total} ({100 * low / proof.cases:.3g} %)"
+    return f"at least {low:,} and at most {high:,} {total}"
 
 
 def nearest_text(proof: Proof) -> str:
@@ -178,6 +182,8 @@ def nearest_text(proof: Proof) -> str:
 
 def rate_text(results: Sequence[Result]) -> str:
     """Say how often cases are violated, over all seeds, and what a proof knows."""
+    if excess := excess_over_seeds(results):
+        return excess.text
     proof, first = results[0].proof, results[0]
     if first.rates and not first.ensures:
         return "; ".join(measured_text(rate) for rate in first.rates)
@@ -187,6 +193,13 @@ def rate_text(results: Sequence[Result]) -> str:
     return "; ".join(said)
 
 
+def excess_over_seeds(results: Sequence[Result]) -> Excess | None:
+    """Return the excess of a random model over its control, in all seeds together."""
+    names = ("pairs", "both_violated", "only_violated", "only_control")
+    sums = (sum(getattr(result.counts, name) for result in results) for name in names)
+    return measure_excess(*sums)
+
+
 def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
     """Say how often cases are violated, over all seeds; `each` are the violations of one.
 
@@ -194,16 +207,22 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
     """
     first = results[0]
     if first.search != "random" and first.scope != "generated":
-        found = f"{each[0]} of {first.counts.judged}"
+        found = f"{each[0]:,} of {first.counts.judged:,}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
     judged, violations = sum(result.counts.judged for result in results), sum(each)
     if first.scope == "generated":
-        return f"{violations} of {judged} generated inputs, no share of real ones"
+        return f"{violations:,} of {judged:,} generated inputs, no share of real ones"
     return describe_rate(violations, judged) if judged else "no cases"
 
 
 def confirmation_text(counts: Counts) -> str:
     """Say how the bugs were confirmed, where not all of them were run in isolation."""
+    if counts.pairs and counts.isolated_reruns:
+        cases = _count_words_of(counts.isolated_reruns, "violated case")
+        return (
+            f"{cases} repeated with new samples, and so was the control:"
+            f" {counts.confirmed:,} fail more often than it"
+        )
     if not counts.isolated_reruns or not (counts.repeated or counts.flaky):
         return ""
     said = []

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, product
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,8 @@ class Driver:
         self.warn = warn
         self.spending = Spending(root, options, store)
         terms = self.spending.terms
-        self.setting = Setting(root, options.mode, trust, options.placement, terms)
+        how = options.mode, trust, options.placement, terms, options.repeat_settings
+        self.setting = Setting(root, *how)
         self._inline = Worker(self.setting)
         self._makes_pool = pool is None and not options.is_inline
         self._deaths = count(1)
@@ -116,7 +117,7 @@ class Driver:
     def _loop(self, run: Run, jobs: Sequence[Job], seeds: Sequence[int]) -> None:
         finished: dict[int, Result] = {}
         active: list[_Active] = []
-        todo = deque(enumerate(product(jobs, seeds)))
+        todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
         while not self._signals.received:
             try:
@@ -288,6 +289,7 @@ class Driver:
             events = campaign.take(asked, parts, confirm)
         for event in events:
             self._tell(event)
+        self.spending.warn_of_cost(campaign, self.warn)
         if rest is not None and campaign.can_afford_rest(asked):
             one.ranges.insert(0, self._submit(one, rest))
         if one.recording is not None:
@@ -348,7 +350,8 @@ class Driver:
         self._signals.set_alarm(meter.end_search())
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
-            result = self._after(result, check, "its cases are not run again")
+            if not one.campaign.about.has_control:
+                result = self._after(result, check, "its cases are not run again")
             group = partial(self._explain_result, one)
             result = self._after(result, group, "its bugs are not grouped")
         result = with_exceptions(result, meter.raised)

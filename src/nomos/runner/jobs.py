@@ -8,10 +8,13 @@ from pathlib import Path
 
 from nomos.domain.domain import Domain
 from nomos.domain.find import Imported
+from nomos.engine.cases import KnownCase
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome
+from nomos.engine.samples import repeat_cases
 from nomos.errors import NomosError
 from nomos.lang import core
+from nomos.results.excess import CaseTest, Repeats
 from nomos.results.result import Bug, Ensures, Subject
 from nomos.runner.project.specs import LoadedSpec
 from nomos.shrinking.shrink import replay_shrunk
@@ -70,12 +73,20 @@ class Prepared:
         return self.engine.program.domain
 
     def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
-        """Run a bug again, alone, or its smaller case."""
+        """Re-run a bug in isolation, or its shrunk case."""
         if not shrunk:
             return self.engine.replay(bug.choices, bug.records)
         if bug.shrunk is None:
-            raise NomosError(f"no smaller case was found for bug {bug.id}")
+            raise NomosError(f"no shrunk case was found for bug {bug.id}")
         return replay_shrunk(self.engine, bug.shrunk)
+
+    def repeat_bug(self, bug: Bug) -> Repeats | None:
+        """Repeat a bug of a random model with new samples; None where it has no control."""
+        if not self.engine.program.has_control:
+            return None
+        test = CaseTest()
+        repeat_cases(self.engine, [KnownCase(bug.choices, bug.records)], [test])
+        return test.report()
 
 
 def subject_of(

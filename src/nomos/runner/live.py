@@ -12,9 +12,11 @@ from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
 from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, Phase, under_lease
 from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Outcome
 from nomos.engine.program import Program
 from nomos.lang import core
-from nomos.results.calls import CallCounts
+from nomos.results.excess import Repeats
+from nomos.results.measured import CallCounts
 from nomos.results.result import Bug
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
@@ -42,7 +44,7 @@ class Reopened:
 
     def count_calls(self, before: CallCounts) -> CallCounts:
         """Return what its campaign asked, with what was asked since it ended."""
-        asked: dict[str, int] = {**self._meter.asked}
+        asked = {str(phase): count for phase, count in self._meter.asked.items()}
         return replace(before, asked=sum(asked.values()), by_phase=asked)
 
     @property
@@ -55,8 +57,18 @@ class Reopened:
         """The domain, which knows how records are shown."""
         return self.ready_job.domain
 
+    def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
+        """Run a bug again, or its shrunk case, with the answers that are kept."""
+        with self.meter_calls():
+            return self.ready_job.replay(bug, shrunk=shrunk)
+
+    def repeat_bug(self, bug: Bug) -> Repeats | None:
+        """Repeat a bug of a random model; None where it has no control."""
+        with self.meter_calls():
+            return self.ready_job.repeat_bug(bug)
+
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
-        """Return the values of a bug, or of its smaller case; None where it is gone."""
+        """Return the values of a bug, or of its shrunk case; None where it is gone."""
         values: Mapping[str, Any] = {}
         with suppress(CallsSpent), self.meter_calls():
             values = self.ready_job.replay(bug, shrunk=shrunk).values

@@ -22,6 +22,7 @@ _GENERATING = ("guided", "diverse")  # searches that generate their inputs
 DEFAULT_CASES = 5000
 EVERY_CASE_UP_TO = 100_000  # that `auto` tries, where no budget was given
 ISOLATED_RERUNS = 100  # different violations that are run in isolation by default
+REPEATED_CASES = 20  # of a random model, each up to 40 times, and as often its control
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Options:
     batch: int | None = None  # the most cases of a chunk; None: chosen by speed
     # How many violations are run in isolation, or `all`
     confirm: int | str | None = None
+    repeats: int | None = None  # of the block in each case
+    require: int | None = None  # in how many of them an `ensures` must hold; None: all
     resume: bool = False
     accept: bool = True  # whether the bugs found become known ones
     jobs: int = 1
@@ -85,11 +88,23 @@ class Options:
                 f"`search` {self.search} generates inputs from the data: use random or"
                 " exhaustive for the data alone"
             )
+        if self.require is not None and self.require > (self.repeats or 0):
+            raise NomosError(
+                "`require` says in how many of the `repeats` an `ensures` must hold"
+            )
         if self.engine != "ray":
             only_ray = {"ray_address": None, "cpus": 1.0, "gpus": 0.0}
             for name, default in only_ray.items():
                 if getattr(self, name) != default:
                     raise NomosError(f"`{name}` goes with `engine` ray")
+
+    @property
+    def repeat_settings(self) -> dict[str, str]:
+        """How often each case is evaluated, as settings of every spec."""
+        if self.repeats is None:
+            return {}
+        required = self.require or self.repeats
+        return {"repeats": str(self.repeats), "require": str(required)}
 
     @property
     def generates_inputs(self) -> bool:
@@ -107,11 +122,10 @@ class Options:
         given = self.budget or self.default_budget
         return EVERY_CASE_UP_TO if given is None else given
 
-    @property
-    def most_isolated_reruns(self) -> int | None:
-        """How many different violations are run in isolation; None: all."""
+    def count_isolated_reruns(self, is_random: bool = False) -> int | None:
+        """Return how many different violations are run in isolation; None: all."""
         if self.confirm is None:
-            return ISOLATED_RERUNS
+            return REPEATED_CASES if is_random else ISOLATED_RERUNS
         return None if self.confirm == "all" else int(self.confirm)
 
     @property

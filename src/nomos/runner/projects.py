@@ -1,25 +1,24 @@
-"""Run the jobs of projects, each by its own store and options, with controls and proofs."""
+"""Run the jobs of projects, each by its own store and options, with proofs."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nomos.errors import StoreError
 from nomos.models.load import is_trusting
 from nomos.results.gate import Gate
-from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Handler
 from nomos.runner.jobs import Failure, Job
 from nomos.runner.options import Options
 from nomos.runner.project.discovery import Discovery
 from nomos.runner.project.params import each_setting
-from nomos.runner.project.specs import LoadedSpec, load_spec
+from nomos.runner.project.specs import LoadedSpec
 from nomos.runner.stopping import Signals
 from nomos.store.store import FOLDER, Store
 from nomos.terminal import printable
@@ -98,16 +97,10 @@ def drive(  # noqa: PLR0913 - keywords
     store: Store | None = None,
     handlers: Sequence[Handler] = (),
     warn: Callable[[str], None] | None = None,
-    control: Path | None = None,
     signals: Signals | None = None,
     verify: bool = False,
 ) -> Run:
-    """Run jobs, then their control if there is one, and close the store.
-
-    A control is run once for each setting and seed. Nothing of it is stored and it has
-    no say in a verdict: what chance does is no bug. With `verify`, a proof is tried where
-    no violation was found.
-    """
+    """Run jobs and close the store; with `verify`, try a proof where none is violated."""
     tell = warn or warn_user
     more: dict[str, Any] = {"handlers": handlers, "warn": tell, "signals": signals}
     more["trust"] = is_trusting()
@@ -124,33 +117,7 @@ def drive(  # noqa: PLR0913 - keywords
     finally:
         if store is not None:
             store.close()
-    if control is not None and not run.stopped:
-        alone = replace(options, resume=False, until_bug=False)
-        other = Driver(root, alone, **more)
-        _add_control(run, other.run(_control_jobs(control, jobs), seeds))
     return run
-
-
-def _control_jobs(control: Path, jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs of a control: one for each model and settings of the others."""
-    loaded = load_spec(control)
-    unique = {tuple(sorted(job.settings.items())): job.settings for job in jobs}
-    return [Job(control, settings, loaded) for settings in unique.values()]
-
-
-def _add_control(run: Run, control: Run) -> None:
-    """Give each result the result of the control with its model, settings and seed."""
-
-    def key(result: Result) -> tuple[object, ...]:
-        subject = result.subject
-        return subject.model, tuple(sorted(subject.settings.items())), result.seed
-
-    found = {key(result): replace(result, live=None) for result in control.results}
-    run.results = [
-        replace(result, control=found.get(key(result))) for result in run.results
-    ]
-    run.failures += control.failures
-    run.stopped = control.stopped
 
 
 def make_skipped_run(found: Discovery) -> Run:

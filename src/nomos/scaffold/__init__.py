@@ -8,6 +8,7 @@ import re
 import site
 import sys
 import sysconfig
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -107,8 +108,12 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    specs = _table_specs(loaded.schema, module, answers, reading.about)
-    files |= {f"specs/{name}.nom": text for name, text in specs}
+    for name, text in _table_specs(loaded.schema, module, answers, reading.about):
+        path, count = f"specs/{name}.nom", 1
+        while path in files:  # of two columns, one name is left
+            count += 1
+            path = f"specs/{name}_{count}.nom"
+        files[path] = text
     length = len(next(iter(columns.values())))
     notes = [
         f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
@@ -351,7 +356,8 @@ def one_line(name: str) -> str:
 
 def to_identifier(text: str) -> str:
     """Return a name for a module or a spec."""
-    made = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_") or "rows"
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    made = re.sub(r"[^a-z0-9_]+", "_", plain.lower()).strip("_") or "rows"
     return made if not made[0].isdigit() else f"t_{made}"
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.domain.failure import raise_own
 from nomos.domain.meter import CallsSpent, current_lease, describe_error
 from nomos.domain.schema import Category, Feature, OneHot, Real, Schema
 from nomos.engine.cases import MadeCases, MadeInputs, Records
 from nomos.engine.program import Program
-from nomos.errors import OF_THE_CASE, NomosError, NotProvable
+from nomos.errors import NomosError, NotProvable
 from nomos.models.kinds import extract_structure
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Nearest
@@ -108,7 +109,8 @@ class Making:
             return Margins(self._program)
         except Unscored as error:
             return str(error)
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error)
             current_lease().note_exception(describe_error(error))
             return f"the model raised {describe_error(error)}"
         except CallsSpent:
@@ -149,7 +151,9 @@ class Making:
             return None
         try:
             return self._margins.measure_cases(cases)
-        except (NomosError, CallsSpent, *OF_THE_CASE):
+        except BaseException as error:
+            if not isinstance(error, CallsSpent):
+                raise_own(error)
             return None  # the verdicts say what is wrong
 
     def find_nearest(self, records: Records) -> tuple[Nearest, ...]:

@@ -1,6 +1,6 @@
 """Shrink bugs: cases that break the same `ensures` and are easier to read.
 
-A `Shrinker` runs passes over an `OwnCase` (records and draws of its own) and a `Tester` says
+A `Shrinker` runs passes over an `Candidate` (records and draws of its own) and a `Tester` says
 which candidates still violate. Smaller means, in this order: draws near to 0, records near
 to a real row, texts of fewer words, numbers of fewer digits.
 

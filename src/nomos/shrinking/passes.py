@@ -18,8 +18,8 @@ from nomos.domain.records import get_feature
 from nomos.domain.schema import Category, Flag, OneHot
 from nomos.results.real_rows import RealRows
 from nomos.shrinking.trying import (
+    Candidate,
     DrawnRange,
-    OwnCase,
     Tester,
     brought_near,
     fields_of,
@@ -33,7 +33,7 @@ _SETS = 12
 _CHANGED = 10.0  # how much more a feature counts that made a case violate
 
 
-def nearer_rows(tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
+def nearer_rows(tester: Tester, case: Candidate, real: RealRows) -> Candidate:
     """Bring each record that is no real row near to one."""
     for number in range(len(case.records)):
         off = real.off(np.asarray(case.records[number]))
@@ -53,28 +53,28 @@ class _Nearer:
         self.real = real
         self.number = number
 
-    def _with_row(self, case: OwnCase, row: int, kept: Iterable[int]) -> OwnCase:
+    def _with_row(self, case: Candidate, row: int, kept: Iterable[int]) -> Candidate:
         """Return the case with a real row that keeps some features of the record."""
         mixed = self.real.mix_rows(self._record_of(case), row, kept)
         return case.with_record(self.number, mixed, row)
 
-    def _record_of(self, case: OwnCase) -> Array:
+    def _record_of(self, case: Candidate) -> Array:
         return np.asarray(case.records[self.number])
 
-    def _features_off(self, case: OwnCase) -> list[int]:
+    def _features_off(self, case: Candidate) -> list[int]:
         """Return the features in which the record is not that of its row."""
         row = case.rows[self.number]
         off = self.real.off(self._record_of(case), self.real.rows[row : row + 1])
         return np.flatnonzero(off[0]).tolist()
 
-    def bring_nearer(self, case: OwnCase) -> OwnCase:
+    def bring_nearer(self, case: Candidate) -> Candidate:
         """Return the case with a real row, or with as few changes of one as are found."""
         near = self.real.order(self._record_of(case))[:_NEAREST].tolist()
         rows = [self._with_row(case, row, ()) for row in near]
         found = self.tester.first_violating(rows)
         if found is not None:
             return rows[found]
-        best: OwnCase | None = None
+        best: Candidate | None = None
         for row in near[:_BASES]:
             one = self._move_towards(case, row)
             if best is None or len(self._features_off(one)) < len(
@@ -86,7 +86,7 @@ class _Nearer:
         assert best is not None
         return self._closer_numbers(self._try_anchors(best))
 
-    def _move_towards(self, case: OwnCase, row: int) -> OwnCase:
+    def _move_towards(self, case: Candidate, row: int) -> Candidate:
         """Give a record the features of a row, one after the other, while it violates."""
         case = case.with_record(self.number, self._record_of(case), row)
         while self.tester.left > 0:
@@ -103,7 +103,7 @@ class _Nearer:
             case = tried[found]
         return case
 
-    def _try_anchors(self, case: OwnCase) -> OwnCase:
+    def _try_anchors(self, case: Candidate) -> Candidate:
         """Look for a real row that needs fewer of the features that matter."""
         record, kept = self._record_of(case), self._features_off(case)
         off, far = self.real.off(record), self.real.far(record)
@@ -119,7 +119,7 @@ class _Nearer:
                     return cases[found]
         return case
 
-    def _closer_numbers(self, case: OwnCase) -> OwnCase:
+    def _closer_numbers(self, case: Candidate) -> Candidate:
         """Bring the numbers that had to change nearer to those of the row."""
         for feature in self._features_off(case):
             kind = self.real.schema.features[feature]
@@ -128,11 +128,11 @@ class _Nearer:
             case = self._bring_closer(case, self.real.slices[feature].start)
         return case
 
-    def _bring_closer(self, case: OwnCase, at: int) -> OwnCase:
+    def _bring_closer(self, case: Candidate, at: int) -> Candidate:
         """Bring one number of the record nearer to that of its row."""
         target = float(self.real.rows[case.rows[self.number]][at])
 
-        def with_number(case: OwnCase, number: float) -> OwnCase:
+        def with_number(case: Candidate, number: float) -> Candidate:
             made = self._record_of(case).copy()
             made[at] = number
             return case.with_record(self.number, made)
@@ -153,7 +153,7 @@ _DIGITS = 6
 _PASSES = 2  # over all draws: a smaller one may let another be smaller
 
 
-def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
+def smaller_draws(tester: Tester, case: Candidate) -> Candidate:
     """Return a case whose draws are as small as can be found; it violates in isolation."""
     for _ in range(_PASSES):
         before = case.draws
@@ -166,8 +166,8 @@ def smaller_draws(tester: Tester, case: OwnCase) -> OwnCase:
 
 
 def _shrink_draw(
-    tester: Tester, case: OwnCase, position: int, drawn: DrawnRange
-) -> OwnCase:
+    tester: Tester, case: Candidate, position: int, drawn: DrawnRange
+) -> Candidate:
     """Bring one draw near to 0."""
     if drawn.kind == "seed":
         return case
@@ -181,7 +181,7 @@ def _shrink_draw(
     )
 
 
-def rounder_draws(tester: Tester, case: OwnCase) -> OwnCase:
+def rounder_draws(tester: Tester, case: Candidate) -> Candidate:
     """Return a case whose real draws have as few digits as can be found."""
     for position, drawn in enumerate(tester.draws[: len(case.draws)]):
         if drawn.kind == "real":
@@ -211,7 +211,7 @@ def _rounder_numbers(value: float) -> list[float]:
 _PHRASE_ENDS = re.compile(r"(?<=[.!?;:,])\s+|\n+")
 
 
-def shorter_texts(tester: Tester, case: OwnCase) -> OwnCase:
+def shorter_texts(tester: Tester, case: Candidate) -> Candidate:
     """Return a case with shorter texts; texts that have a label stay as they are."""
     if tester.uses_labels:
         return case
@@ -224,8 +224,8 @@ def shorter_texts(tester: Tester, case: OwnCase) -> OwnCase:
 
 
 def _shorten_text(
-    tester: Tester, case: OwnCase, number: int, key: str, text: str
-) -> OwnCase:
+    tester: Tester, case: Candidate, number: int, key: str, text: str
+) -> Candidate:
     """Leave phrases out of one text of a case, then words."""
     for split in (_PHRASE_ENDS.split, str.split):
         pieces = [piece for piece in split(text) if piece]

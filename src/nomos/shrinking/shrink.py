@@ -37,7 +37,7 @@ from nomos.shrinking.passes import (
     shorter_texts,
     smaller_draws,
 )
-from nomos.shrinking.trying import OwnCase, Tester, on_records, rebuild_case
+from nomos.shrinking.trying import Candidate, Tester, on_records, rebuild_case
 
 MOST_TRIED = 500  # cases for one bug
 _NEAREST_PARTNERS = 20
@@ -77,7 +77,7 @@ class Shrinker:
     ) -> Shrunk | None:
         """Return a smaller case than one whose records need not be those of the source."""
         tester = Tester(self.engine, failed, most)
-        case = OwnCase(tuple(records), tuple(rows), draws)
+        case = Candidate(tuple(records), tuple(rows), draws)
         found = None
         if tester.confirm_case(case) is not None:
             found = self._build_result(tester, case, self._shrink_case(tester, case))
@@ -85,7 +85,7 @@ class Shrinker:
         self.calls += tester.calls
         return found
 
-    def _shrink_case(self, tester: Tester, case: OwnCase) -> OwnCase:
+    def _shrink_case(self, tester: Tester, case: Candidate) -> Candidate:
         """Return the smallest case that is found."""
         first, case = case, smaller_draws(tester, case)
         if self._real is not None:
@@ -103,7 +103,9 @@ class Shrinker:
         case = shorter_texts(tester, case)
         return rounder_draws(tester, case)
 
-    def _align_records(self, tester: Tester, case: OwnCase, real: RealRows) -> OwnCase:
+    def _align_records(
+        self, tester: Tester, case: Candidate, real: RealRows
+    ) -> Candidate:
         """Replace further records by real rows that are more like the first one."""
         for number in range(1, len(case.records)):
             first = np.asarray(case.records[0])
@@ -117,7 +119,7 @@ class Shrinker:
         return case
 
     def _build_result(
-        self, tester: Tester, before: OwnCase, case: OwnCase
+        self, tester: Tester, before: Candidate, case: Candidate
     ) -> Shrunk | None:
         """Return the case as data, if it is another one and can be replayed from it."""
         records = tester.describe_records(case)
@@ -149,11 +151,11 @@ def replay_shrunk(engine: Engine, shrunk: Shrunk) -> Outcome:
         case = rebuild_case(engine.program, shrunk.records, shrunk.draws)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise NomosError(f"the smaller case cannot be made any more: {why}") from None
+        raise NomosError(f"the shrunk case cannot be made any more: {why}") from None
     choices = (*range(len(case.records)), *shrunk.draws)
     return on_records(engine, [case]).replay(choices)
 
 
-def _count_features_off(tester: Tester, case: OwnCase) -> int:
+def _count_features_off(tester: Tester, case: Candidate) -> int:
     """Return how many features are not those of the rows that records are compared with."""
     return sum(len(record.changes) for record in tester.describe_records(case))

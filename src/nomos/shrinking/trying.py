@@ -11,24 +11,27 @@ import numpy as np
 from nomos.domain.records import field_names, get_feature, set_feature
 from nomos.domain.schema import Schema
 from nomos.domain.values import plain
-from nomos.engine.cases import ListedCases
+from nomos.engine.cases import KnownCase, ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, pattern, replay_choice
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.program import Program
+from nomos.engine.samples import repeat_cases
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.vectorized.rows import rows_as_recorded
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.lang import core
 from nomos.results.analysis import ShrunkRecord
+from nomos.results.excess import CaseTest
 
 _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
+_RANK = 4  # of each candidate's test against chance: 1 in 1,600, so 1.25 % for twenty
 _MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first do not come back
+    3  # cases of a batch that are run in isolation, where the first are not reproduced
 )
 
 
@@ -49,25 +52,27 @@ class DrawnRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCase:
+class Candidate:
     """Records, each with the row of the source that it is compared with, and draws."""
 
     records: tuple[Any, ...]
     rows: tuple[int, ...]
     draws: tuple[int, ...]
 
-    def with_record(self, number: int, record: Any, row: int | None = None) -> OwnCase:
+    def with_record(
+        self, number: int, record: Any, row: int | None = None
+    ) -> Candidate:
         """Return the case with another record, which is compared with a row."""
         row = self.rows[number] if row is None else row
         records, rows = (
             _replace_item(self.records, number, record),
             _replace_item(self.rows, number, row),
         )
-        return OwnCase(records, rows, self.draws)
+        return Candidate(records, rows, self.draws)
 
-    def with_draw(self, position: int, choice: int) -> OwnCase:
+    def with_draw(self, position: int, choice: int) -> Candidate:
         """Return the case with another choice of a draw."""
-        return OwnCase(
+        return Candidate(
             self.records, self.rows, _replace_item(self.draws, position, choice)
         )
 
@@ -92,7 +97,7 @@ class Tester:
         ] = ()  # of the case that was last run in isolation
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
-    def find_violating(self, cases: Sequence[OwnCase]) -> list[int]:
+    def find_violating(self, cases: Sequence[Candidate]) -> list[int]:
         """Return which of the cases violate, as far as they may still be tried."""
         cases = cases[: self.left]
         if not cases:
@@ -113,19 +118,19 @@ class Tester:
         rows: list[int] = found.rows[same].tolist()
         return rows
 
-    def first_violating(self, cases: Sequence[OwnCase]) -> int | None:
+    def first_violating(self, cases: Sequence[Candidate]) -> int | None:
         """Return which of the cases is the first to violate in a batch, then alone."""
         for number in self.find_violating(cases)[:_MOST_ISOLATED]:
             if self.confirm_case(cases[number]) is not None:
                 return number
         return None
 
-    def first_of(self, cases: Sequence[OwnCase], otherwise: OwnCase) -> OwnCase:
+    def first_of(self, cases: Sequence[Candidate], otherwise: Candidate) -> Candidate:
         """Return the first of the cases that violates, another one if none does."""
         found = self.first_violating(cases)
         return otherwise if found is None else cases[found]
 
-    def confirm_case(self, case: OwnCase) -> Outcome | None:
+    def confirm_case(self, case: Candidate) -> Outcome | None:
         """Run a case alone; return what came of it if it violates, else None."""
         inputs = len(case.records)
         choices = (*range(inputs), *case.draws)
@@ -147,9 +152,21 @@ class Tester:
             or not outcome.failed >> self.failed & 1
         ):
             return None
+        if self.program.has_control and not self._fails_beyond_chance(case):
+            return None
         self.draws = tuple(drawn[inputs:])
         self.changed = self._find_changed_features(outcome.values)
         return outcome
+
+    def _fails_beyond_chance(self, case: Candidate) -> bool:
+        """Tell whether a case of a random model fails more often than its control."""
+        test = CaseTest(_RANK)
+        choices = (*range(len(case.records)), *case.draws)
+        repeat_cases(on_records(self.engine, [case]), [KnownCase(choices)], [test])
+        self.tried += 2 * test.times
+        self.left -= 2 * test.times
+        self.calls += 2 * test.times * (self.program.spec.k or 1)
+        return test.decision == "bug"
 
     def _find_changed_features(self, values: Mapping[str, Any]) -> frozenset[int]:
         """Return the features in which the rows of a case differ, by their numbers."""
@@ -168,7 +185,7 @@ class Tester:
             if any((row[at] != rows[0][at]).any() for row in rows[1:])
         )
 
-    def describe_records(self, case: OwnCase) -> tuple[ShrunkRecord, ...]:
+    def describe_records(self, case: Candidate) -> tuple[ShrunkRecord, ...]:
         """Return the records of a case by rows and changes."""
         return tuple(
             ShrunkRecord(row, self._list_changes(record, row))
@@ -193,14 +210,14 @@ class Tester:
 
 def brought_near(  # noqa: PLR0913 - keywords
     tester: Tester,
-    case: OwnCase,
-    get: Callable[[OwnCase], float],
-    put: Callable[[OwnCase, float], OwnCase],
+    case: Candidate,
+    get: Callable[[Candidate], float],
+    put: Callable[[Candidate, float], Candidate],
     target: float,
     *,
     is_whole: bool,
     is_new: bool = True,
-) -> OwnCase:
+) -> Candidate:
     """Bring a number of a case near to a target, which is no news without `is_new`.
 
     It lies between a floor that is too near to the target and itself.
@@ -254,7 +271,7 @@ def _integer_steps(value: int, start: int, *, start_is_new: bool) -> list[float]
     return [start + sign * step for step in sorted(steps)]
 
 
-def on_records(engine: Engine, cases: Sequence[OwnCase]) -> Engine:
+def on_records(engine: Engine, cases: Sequence[Candidate]) -> Engine:
     """Return an engine that draws the records of cases, one after the other."""
     program = engine.program
     records: Any = [record for case in cases for record in case.records]
@@ -281,7 +298,7 @@ def with_field(record: Any, key: str, value: Any, schema: Schema | None) -> Any:
 
 def rebuild_case(
     program: Program, records: Sequence[ShrunkRecord], draws: tuple[int, ...]
-) -> OwnCase:
+) -> Candidate:
     """Return the case that records by rows and changes stand for.
 
     Raises LookupError, TypeError, ValueError or OverflowError where they stand for none.
@@ -303,7 +320,7 @@ def rebuild_case(
         if program.schema is not None:
             rows_as_recorded([record], program.source, program.schema, 1)
         made.append(record)
-    return OwnCase(tuple(made), tuple(record.row for record in records), draws)
+    return Candidate(tuple(made), tuple(record.row for record in records), draws)
 
 
 def uses_labels(spec: core.Spec) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from nomos.results.analysis import Shrunk
+from nomos.results.excess import Repeats
 from nomos.results.identity import canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Nearest, Subject, failures_of
@@ -20,10 +21,11 @@ _MOST_BITS = 64  # of a choice
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What is kept of the inputs that a search has made."""
+    """What is kept of inputs that a search has made, and of repeats."""
 
     records: tuple[tuple[float, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
+    repeats: Repeats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Row:
 def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
     """Return a violation as the columns of the table of bugs."""
     bug = row.bug
-    made = {"records": bug.records, "nearest": [asdict(one) for one in bug.nearest]}
+    made = asdict(_Made(bug.records, bug.nearest, bug.repeats))
     return (
         campaign,
         canonical_json(bug.choices),
@@ -68,7 +70,7 @@ def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
         bug.seen,
         *(row.how, bug.mask, bug.margin),
         bug.is_new,
-        json.dumps(made) if bug.records else "{}",
+        json.dumps(made) if bug.records or bug.repeats else "{}",
     )
 
 
@@ -95,6 +97,7 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         shrunk=decode_value(Shrunk | None, parse_json(row["shrunk"] or "null")),
         records=made.records,
         nearest=made.nearest,
+        repeats=made.repeats,
     )
     subject = Subject(
         spec=_text(row["spec"]),

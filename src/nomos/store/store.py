@@ -131,7 +131,7 @@ class Store:
         """Keep how far a campaign has come: new violations, and how often each was met.
 
         All or nothing, so that a campaign that is resumed counts nothing twice. `seen`
-        are numbers of cases and their counts; `shrunk` are bugs with smaller cases.
+        are numbers of cases and their counts; `shrunk` are bugs with shrunk cases.
         """
         with self._writing():
             self._connection.executemany(
@@ -226,6 +226,12 @@ class Store:
                 replace(result, bugs=self._bugs_of(id))
                 for id, result in (found[key] for key in sorted(found))
             ]
+
+    def count_outdated(self) -> int:
+        """Return how many campaigns are of a version whose results are shown no more."""
+        query = "SELECT count(*) FROM campaigns WHERE result IS NULL"
+        with explain_failures(self.path):
+            return int(self._connection.execute(query).fetchone()[0])
 
     def _bugs_of(self, campaign: int) -> tuple[Bug, ...]:
         where = f"campaign = ? AND {_IS_BUG}"

@@ -21,7 +21,7 @@ from nomos.domain.records import items
 from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers, call_batch
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.program import Program, blank_spec, draws, isolate_item
 from nomos.errors import ModelError, NomosError
 from nomos.results.describe import describe
@@ -132,8 +132,8 @@ class _FunctionCheck:
                 size = f"in a batch of {len(self.cases)}"
                 yield from self._differences(alone, many, "alone", size)
             elif self.program.asks(self.name):
-                lanes = self._together()
-                yield from self._differences(alone, lanes, "alone", "with others")
+                coroutines = self._together()
+                yield from self._differences(alone, coroutines, "alone", "with others")
         except ModelError as error:
             yield f"breaks its contract: {error}"
 
@@ -160,9 +160,11 @@ class _FunctionCheck:
         ]
 
     def _together(self) -> list[AskedAnswer]:
-        lanes = [Lane(self._alone, (number,)) for number in range(len(self.cases))]
-        Hub(Answers(1)).run(lanes)
-        return [lane.result for lane in lanes]
+        coroutines = [
+            Coroutine(self._alone, (number,)) for number in range(len(self.cases))
+        ]
+        Hub(Answers(1)).run(coroutines)
+        return [coroutine.result for coroutine in coroutines]
 
     def _mutations(self, answers: list[AskedAnswer]) -> Iterator[str]:
         """Yield where the function changes what it is given."""

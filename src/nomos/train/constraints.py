@@ -53,7 +53,9 @@ def find_constraint(
     sign, places, label = compared
     low, high = (join_rows([heard[place] for heard in asks]) for place in places)
     is_equal = sign == "=="
-    change = _change_of(*((low, high) if is_equal else map(prepare, (low, high))))
+    if not is_equal:
+        low, high = prepare(low), prepare(high)
+    change = _change_of(low, high)
     if change is None or len(change) != len(asks):
         return None
     columns = tuple(np.flatnonzero((change != 0).any(axis=0)).tolist())
@@ -62,11 +64,15 @@ def find_constraint(
         return Constraint(columns, 0) if few else None
     signs = set(np.sign(change[:, columns]).astype(int).ravel().tolist()) - {0}
     is_one = len(columns) == len(signs) == 1
+    if is_one and hasattr(low, "dtypes"):  # names have no order
+        is_one = low.dtypes.iloc[columns[0]].kind in "biuf"
     levels = levels_compared(spec.ensures[0].test)
     return Constraint(columns, signs.pop(), label, levels) if is_one else None
 
 
 def _change_of(low: Any, high: Any) -> Array | None:
+    if hasattr(low, "columns"):
+        low, high = _encode_frames(low, high)
     if not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
         return None
     if low.ndim != 2 or low.dtype.kind not in "biufO":
@@ -77,6 +83,20 @@ def _change_of(low: Any, high: Any) -> Array | None:
         return None
     missing = np.isnan(before) & np.isnan(after)
     return np.where(missing, 0.0, after - before)
+
+
+def _encode_frames(low: Any, high: Any) -> tuple[Array, Array]:
+    """Return frames as numbers, in which names that differ have different ones."""
+    pairs = []
+    for place in range(low.shape[1]):
+        sides = [np.asarray(side.iloc[:, place], dtype=object) for side in (low, high)]
+        kinds = {type(value) for side in sides for value in side}
+        if not all(issubclass(kind, int | float | np.number) for kind in kinds):
+            names = np.concatenate(sides).astype(str)
+            sides = np.split(np.unique(names, return_inverse=True)[1], 2)
+        pairs.append([side.astype(np.float64) for side in sides])
+    one, other = (np.column_stack(columns) for columns in zip(*pairs, strict=True))
+    return one, other
 
 
 def _read_relation(spec: core.Spec) -> tuple[str, tuple[int, int], Any] | None:

@@ -1,6 +1,6 @@
 """How good a model is, in two respects: how often it is right, and breaks each spec.
 
-Both are known record by record, so that a change between two models is judged in pairs: the
+Both are known record by record, so that a change between two models is measured in pairs: the
 mean of the differences, with its standard error. Violations are counted by cases, but cases of
 one record are alike, so their variance is that of the sums over records.
 """
@@ -273,7 +273,7 @@ class Bench:
         for cases in parts:
             judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)
             for crash in judged.crashes:
-                raise NomosError(f"{one.path} cannot be judged: {crash.error}")
+                raise NomosError(f"{one.path} cannot be evaluated: {crash.error}")
             tests += int(judged.accepted.sum())
             if len(judged.violations):
                 chosen.append(judged.violations.choices[:, :inputs])

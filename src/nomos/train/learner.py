@@ -8,6 +8,7 @@ is, behind a guard.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nomos.device import Array
-from nomos.models.formats.guarded import GuardedModel, make_guard
+from nomos.models.formats.guarded import GuardedModel, make_guard, with_columns
 from nomos.train.cases import find_violated, satisfy_cases
 from nomos.train.constraints import Constraint
 from nomos.train.estimators import histogram_variant
@@ -32,6 +33,7 @@ from nomos.train.repairable import Repairable
 Way = Literal["train", "guard", "add"]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
 _MOST_ADDED = 400  # cases, for each spec and round: each is run again several times
+_USUAL = 0.01  # of the rows: values that fewer have are not the usual ones
 _FEWEST_DRAWN, _MOST_DRAWN = 2000, 60_000  # cases of each spec, for a round
 
 
@@ -81,9 +83,11 @@ def make_recipe(
             _add_cases_of(recipe, name, _why_added(raw, denied, columns), repairable)
             continue
         names = _name_columns(raw, columns)
-        own = one.prepared
-        by_library = way == "train" and repairable.takes_directions and own is not None
-        turned = repairable.orient((by_library and own) or raw, guarded=not by_library)
+        turned = None
+        if one.prepared and way == "train" and repairable.takes_directions:
+            turned = repairable.orient(one.prepared, guarded=False)
+        by_library = turned is not None
+        turned = turned or repairable.orient(raw, guarded=True)
         if not raw.direction:
             recipe.masked |= set(raw.columns)
             recipe.notes[name] = f"an independence: {names} is masked"
@@ -183,16 +187,13 @@ class Learner:
         if is_same or (recipe.way == "guard" and not recipe.has_guard):
             return False
         self._last = recipe
-        masked = {c: _most_frequent(self.rows, c) for c in sorted(recipe.masked)}
+        masked = _usual_values(self.rows, sorted(recipe.masked))
         if recipe.way == "guard":
             model = self.repairable.first
         else:
             rows = join_rows([self.rows, *(rows for rows, _ in self._added)])
             labels = np.concatenate([self.labels, *(own for _, own in self._added)])
-            if masked:
-                rows = rows.copy()
-            for column, value in masked.items():
-                rows[:, column] = value
+            rows = with_columns(rows, masked)
             model = self.repairable.fit(rows, labels, recipe.directions)
             if self.repairable.forgets_masked:
                 masked = {}
@@ -216,6 +217,18 @@ class Learner:
         self._added += satisfy_cases(engine, self.swappable, cases, classes, score)
 
 
-def _most_frequent(rows: Any, column: int) -> Any:
-    values, counts = np.unique(np.asarray(rows)[:, column], return_counts=True)
-    return values[counts.argmax()].item()
+def _usual_values(rows: Any, columns: Sequence[int]) -> dict[int, Any]:
+    """Return values for columns: the most frequent ones together, or one in the middle.
+
+    Together, since columns such as those of a one-hot group go together.
+    """
+    if not columns:
+        return {}
+    many = (
+        rows.iloc[:, columns].to_numpy() if hasattr(rows, "iloc") else rows[:, columns]
+    )
+    found = Counter(map(tuple, many.tolist()))
+    usual, times = found.most_common(1)[0]
+    if times < _USUAL * len(many):
+        usual = sorted(map(tuple, many.tolist()), key=str)[len(many) // 2]
+    return dict(zip(columns, usual, strict=True))

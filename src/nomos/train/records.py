@@ -1,4 +1,4 @@
-"""What a repair trains on and is judged on: no model is judged on what it was trained on."""
+"""What a repair trains on and is evaluated on: no model is evaluated on what it was trained on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_LABELS = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Records to judge on, in folds, and to train on: none, where those are other folds."""
+    """Records to evaluate on, in folds, and to train on: none, where those are other folds."""
 
     folds: tuple[Records, ...]
     training: Records | None
@@ -43,7 +43,7 @@ class Parts:
     warning: str = ""  # what speaks against the figures
 
     def train_without(self, fold: int | None) -> Records:
-        """Return what a model that is judged on a fold is trained on; None: what is kept."""
+        """Return what a model that is evaluated on a fold is trained on; None: what is kept."""
         if self.training is not None:
             return self.training
         others = [own for number, own in enumerate(self.folds) if number != fold]
@@ -54,10 +54,10 @@ class Parts:
 def partition_records(
     domain: Domain, given: Records | None, seed: int, *, allow_overlap: bool = False
 ) -> Parts:
-    """Return what is trained on and judged on.
+    """Return what is trained on and evaluated on.
 
-    Training records are given, or the domain's own; then all inputs are judged on. Without
-    any, each fold of the inputs is judged by a model that was trained on the others.
+    Training records are given, or the domain's own; then all inputs are evaluated on. Without
+    any, each fold of the inputs is evaluated by a model that was trained on the others.
     """
     name = type(domain).__name__
     training = given if given is not None else _own_training(domain)
@@ -67,10 +67,10 @@ def partition_records(
         raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
     records = Records(inputs, labels)
     folds = min(_FOLDS, len(records) // _FEWEST)
-    _check_size(name, "judge on", len(records), 2 * _FEWEST)
+    _check_size(name, "evaluate on", len(records), 2 * _FEWEST)
     if training is None:
         origin = (
-            f"trained and judged on {len(records):,} of {name}.inputs(), by "
+            f"trained and evaluated on {len(records):,} of {name}.inputs(), by "
             f"cross-validation in {folds} parts; what the model was first trained on is "
             "not known"
         )
@@ -80,7 +80,7 @@ def partition_records(
         warning = check_apart(training, records, name, allow=allow_overlap)
         where = "the data given" if given is not None else f"{name}.training()"
         origin = (
-            f"trained on {len(training):,} records of {where}, judged on "
+            f"trained on {len(training):,} records of {where}, evaluated on "
             f"{len(records):,} others"
         )
     order = np.random.default_rng([seed, 1]).permutation(len(records))
@@ -125,7 +125,7 @@ def load_records(path: Path, label: str, domain: Domain) -> Records:
 
 
 def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -> str:
-    """Refuse to judge on what is trained on; return a warning where that is not sure.
+    """Refuse to evaluate on what is trained on; return a warning where that is not sure.
 
     Records that look alike prove nothing: a table of few features holds the same values
     again and again. What counts is whether the records themselves are the same (the same
@@ -153,7 +153,7 @@ def check_apart(training: Records, inputs: Records, name: str, *, allow: bool) -
     if allow:
         return f"{found}; the figures may be those of records that were trained on"
     raise DomainError(
-        f"{found} ({name}), and a repair judged there would prove nothing; give other "
+        f"{found} ({name}), and a repair evaluated there would prove nothing; give other "
         "records, or none: then part of the inputs is trained on and the rest is held "
         "out. If they are different records all the same: --allow-overlap"
     )

@@ -12,6 +12,7 @@ from nomos import api
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
+from nomos.models.extras import as_model_error
 from nomos.models.formats.guarded import GuardedModel
 from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
@@ -46,7 +47,7 @@ class RepairPlan(Goal):
         times: By how much the rate of violations is to fall.
         points: How many points of accuracy, or R² of numbers, in percent, may be lost.
         rounds: The most rounds.
-        budget: Cases of each spec that a model is judged by.
+        budget: Cases of each spec that a model is evaluated by.
         seed: Same seed, same repair.
         out: The file to write; beside the original, as NAME.repaired, by default.
         trust: Load files that can run code, such as pickles.
@@ -171,9 +172,14 @@ class Repairing:
         self.parts = partition_records(
             self.domain, given, plan.seed, allow_overlap=plan.allow_overlap
         )
+        with as_model_error(f"{self.name} cannot answer the inputs"):
+            self._learn_answers()
+
+    def _learn_answers(self) -> None:
+        """Find the function that asks the model of a record, and match its answers."""
         inputs = self.parts.inputs
         on_inputs = on_records(self.domain, inputs)
-        self.function = find_function(properties, on_inputs, self.swappable)
+        self.function = find_function(self.properties, on_inputs, self.swappable)
         function = getattr(on_inputs, self.function)
         self.scale = find_scale(function, inputs)
         with self.swappable.listening() as heard:
@@ -264,7 +270,7 @@ class Repairing:
 
     def _prove_unviolated(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""
-        if not self.kind.verifies:
+        if not self.kind.verifies or isinstance(self.swappable.model, GuardedModel):
             return {}
         built = self._build_domain(lambda: self.swappable.model)
         found: dict[str, Proof] = {}

@@ -1,7 +1,7 @@
 """The rounds of a repair: make a model, judge it, choose the best, and know when to stop.
 
-Every record is judged by models that were not trained on it. Where records to train on are
-given, one model is made and judged on all inputs. Else there is a model for each fold of the
+Every record is evaluated by models that were not trained on it. Where records to train on are
+given, one model is made and evaluated on all inputs. Else there is a model for each fold of the
 inputs, trained on the other folds (cross-validation), and what is kept at the end is made
 in the same way on all of them.
 
@@ -43,7 +43,7 @@ class Goal:
     times: float = 10.0  # by how much the rate of violations is to fall
     points: float = 1.0  # of accuracy, or R², that may be lost, in percent
     rounds: int = 6
-    budget: int = 5000  # cases of each spec that a model is judged by
+    budget: int = 5000  # cases of each spec that a model is evaluated by
     seed: int = 0
 
     def keeps_quality(

@@ -28,7 +28,7 @@ from nomos.verify.engines.settle import prove_parts, settle
 from nomos.verify.question.cases import (
     Ask,
     AskedCases,
-    Atoms,
+    Variables,
     columns_of,
     one_case,
     size_of,
@@ -253,16 +253,16 @@ class _Attempt:
         self, cases: AskedCases, limits: Deadline
     ) -> dict[str, Any] | None:
         """Look for a violation among rows of the data first, then anywhere."""
-        for atoms in self._draw_cases(cases, np.random.default_rng(0)):
-            bad = np.flatnonzero(cases.find_broken(atoms, size_of(atoms)))
+        for variables in self._draw_cases(cases, np.random.default_rng(0)):
+            bad = np.flatnonzero(cases.find_broken(variables, size_of(variables)))
             if len(bad):
                 limits.begin_counting()
-                return one_case(atoms, int(bad[0]))
+                return one_case(variables, int(bad[0]))
         return None
 
     def _draw_cases(
         self, cases: AskedCases, rng: np.random.Generator
-    ) -> Iterator[Atoms]:
+    ) -> Iterator[Variables]:
         """Yield cases of rows, of rows with one to three changes, and of the schema."""
         if self.options.radius is not None:
             yield cases.from_schema(rng, _FEW_SAMPLES)
@@ -279,7 +279,7 @@ class _Attempt:
             question = cases.question
             records = {n: cases.record(case, n) for n in question.inputs}
             rows = tuple(tuple(record.tolist()) for record in records.values())
-            draws = tuple(case[draw.atom] for draw in question.draws)
+            draws = tuple(case[draw.variable] for draw in question.draws)
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
@@ -354,20 +354,20 @@ def move_violation(
     for name in cases.question.inputs:
         order = real.order(cases.record(case, name))
         targets[name] = data[np.resize(order[:_ROWS], _ROWS)]
-    atoms = columns_of(case, _ROWS)
+    variables = columns_of(case, _ROWS)
     for _ in range(_ROUNDS):
         for name, rows in targets.items():
             for feature, one in cases.space.ranges.items():
-                atom, wanted = f"{name}.{feature}", one.decode_values(rows)
-                kind = np.result_type(atoms[atom], wanted)
-                tried = {**atoms, atom: wanted.astype(kind)}
+                variable, wanted = f"{name}.{feature}", one.decode_values(rows)
+                kind = np.result_type(variables[variable], wanted)
+                tried = {**variables, variable: wanted.astype(kind)}
                 ok = cases.find_allowed(tried, _ROWS)
                 ok[ok] = cases.find_broken(
                     {a: v[ok] for a, v in tried.items()}, int(ok.sum())
                 )
-                atoms[atom] = np.where(ok, wanted, atoms[atom])
+                variables[variable] = np.where(ok, wanted, variables[variable])
     distance = np.zeros(_ROWS, int)
     for name, rows in targets.items():
         for feature, one in cases.space.ranges.items():
-            distance += atoms[f"{name}.{feature}"] != one.decode_values(rows)
-    return one_case(atoms, int(np.argmin(distance)))
+            distance += variables[f"{name}.{feature}"] != one.decode_values(rows)
+    return one_case(variables, int(np.argmin(distance)))

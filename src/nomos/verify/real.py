@@ -9,13 +9,16 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, whole_limits
 from nomos.domain.same_answers import find_changed_answers
 from nomos.domain.schema import Named
-from nomos.errors import OF_THE_CASE, NomosError, NotProvable
+from nomos.errors import NomosError, NotProvable
 from nomos.models.extras import reason
 from nomos.structures.model import Structure
+from nomos.structures.trees import Trees
+from nomos.verify.boundaries import list_boundary_rows
 from nomos.verify.question.cases import Ask
 from nomos.verify.question.space import Space
 
@@ -35,7 +38,8 @@ def asker(domain: Domain, function: str) -> Ask:
                 given = [bound(row) for row in rows]
         except NomosError:
             raise
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error)
             raise NotProvable(
                 f"`{function}` fails on records of the schema: {reason(error)}"
             ) from error
@@ -108,6 +112,9 @@ def compare(
     drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
     rows = np.concatenate([data, drawn])
     try:
+        if isinstance(model, Trees):
+            near = list_boundary_rows(model, space, data.dtype)
+            rows = np.concatenate([rows, near])
         scores = model.scores(rows)
     except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(

@@ -22,7 +22,15 @@ def compared(gallery: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def with_bugs(first: int, last: int, model: str) -> Result:
         bugs = found.bugs[first:last]
-        counts = replace(found.counts, unique_bugs=len(bugs), violations=len(bugs))
+        count, tests = len(bugs), found.counts.tests
+        counts = replace(
+            found.counts,
+            unique_bugs=count,
+            violations=count,
+            confirmed=count,
+            repeated=0,
+            passed=tests - count,
+        )
         subject = replace(found.subject, model=model)
         return replace(found, subject=subject, bugs=bugs, counts=counts)
 

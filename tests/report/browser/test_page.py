@@ -281,7 +281,8 @@ def test_page_is_fit_for_all_readers(
 
 def test_every_control_has_a_name(opened: Any) -> None:
     nameless = opened.page.evaluate(
-        "() => [...document.querySelectorAll('button, input, select, img, svg')]"
+        "() => [...document.querySelectorAll("
+        "'button, input, select, img, svg:not([aria-hidden])')]"
         ".filter((node) => !(node.textContent.trim() || node.getAttribute('aria-label')"
         " || node.alt || (node.labels && node.labels.length)))"
         ".map((node) => node.outerHTML.slice(0, 80))"

@@ -35,7 +35,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
     Columns that must not matter are masked, monotone ones are made so by constraints of
     the library or by a guard. The model's file is left as it is; the repaired one is
-    written beside it. It is judged on inputs that it was not trained on.
+    written beside it. It is evaluated on inputs that it was not trained on.
 
     Exit status: 0 repaired, or no violation was found; 1 violations are left, or too
     much accuracy was lost; 2 wrong usage or a bad spec, 3 a model or its data failed,
@@ -94,7 +94,7 @@ class _Screen:
             self.console.print(line, soft_wrap=True)
 
     def show_begin(self, repairing: Any) -> None:
-        """Show how the model is repaired, and on what it is judged."""
+        """Show how the model is repaired, and on what it is evaluated."""
         self._print_line(f"{repairing.repairable.how}: {repairing.parts.origin}")
 
     def show_round(self, done: Any) -> None:

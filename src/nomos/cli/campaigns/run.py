@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -52,7 +53,7 @@ def _inputs_or_file(words: str) -> str | Path:
 @click.argument("specs", nargs=-1, required=True)
 @cli.takes(
     "run",
-    f"models {cli.CAMPAIGN} {cli.WORKERS} groups shrink until_bug seeds inputs control"
+    f"models {cli.CAMPAIGN} {cli.WORKERS} groups shrink until_bug seeds inputs"
     " fail_on min_cases exclude max_rate baseline sanity store no_store resume verify"
     " json html junit sarif github events trust",
     kinds={"inputs": _inputs_or_file},
@@ -68,12 +69,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos run specs/ --seeds 10 --json results.json
     nomos run specs/ --fail-on new --junit nomos.xml
     nomos run specs/ --max-rate 2% --baseline last-release.json
-    nomos run specs/games.nom --control specs/chance.nom
+    nomos run specs/ --repeats 10 --require 8
     nomos run specs/ --sanity
 
     Exit status: 0 no violation, 1 violations, 2 wrong usage or a bad spec, 3 something
-    was not judged (a model, its data or some cases failed, or answers did not come
-    back), 130 interrupted, 143 terminated. If several apply, the highest.
+    was not evaluated (a model, its data or some cases failed, or bugs were not
+    reproduced), 130 interrupted, 143 terminated. If several apply, the highest.
     """
     from nomos.runner.projects import make_skipped_run
 
@@ -96,9 +97,8 @@ def _load_projects(found: Discovery, options: dict[str, Any]) -> list[ProjectJob
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.projects import ProjectJobs
 
-    control = options["control"]
     _refuse_contradictions(options)
-    loaded = cli.load_specs([*found.specs, *([] if control is None else [control])])
+    loaded = cli.load_specs(found.specs)
     _check_ensures(options["fail_on"], loaded.values())
     return [
         ProjectJobs(
@@ -155,12 +155,21 @@ def _build_gate(config: Config, options: dict[str, Any]) -> Gate:
 
     typed = {name: options[name] for name in ("max_rate", "baseline", "min_cases")}
     asked = config.complete(**typed)
+    flaky = options["accept_flaky"] or 0.0
+    make = partial(make_gate, fail_on=options["fail_on"], accept_flaky=flaky)
+    try:
+        gate = make(**asked)
+    except NomosError as error:
+        if typed["baseline"] is not None or options["json"] is None:
+            raise
+        # The project's own baseline: this run may be the one that writes it anew.
+        echo(f"error: {error}", err=True)
+        return make(**asked | {"baseline": None}, problem=str(error))
     given = (asked["baseline"], options["json"])
     files = [file.resolve() for file in given if isinstance(file, Path)]
     if len(files) == 2 and files[0] == files[1]:
         raise click.UsageError("--json would write over the baseline that is compared")
-    flaky = options["accept_flaky"] or 0.0
-    return make_gate(**asked, fail_on=options["fail_on"], accept_flaky=flaky)
+    return gate
 
 
 def _run_campaigns(
@@ -183,7 +192,7 @@ def _run_campaigns(
             handlers = [console.handle, *event_handlers(options, output, running)]
             how: dict[str, Any] = {"kept": cli.kept_by(options)}
             how["warn"] = console.print_warning
-            more = {name: options[name] for name in ("control", "verify")}
+            more = {"verify": options["verify"]}
             more |= {"handlers": handlers, "signals": signals}
             for project, run in drive_projects(projects, whole, **how, **more):
                 assert project.gate is not None

@@ -1,9 +1,10 @@
-"""`nomos replay`: run one bug again, alone."""
+"""`nomos replay`: re-run one bug in isolation."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,7 +22,7 @@ def command(
     settings: tuple[str, ...],
     store: Path | None,
 ) -> None:
-    """Run BUG again, alone, with its model as it is now.
+    """Re-run BUG in isolation, with its model as it is now.
 
     \b
     nomos replay 3f2a
@@ -30,11 +31,7 @@ def command(
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
     from nomos.engine.interpreter import NOT_JUDGED, Verdict
-    from nomos.report.bug import card_text
-    from nomos.report.cards import card_as_recorded
     from nomos.report.screen import Screen
-    from nomos.results.describe import describe_values
-    from nomos.results.result import Bug
 
     console = Screen()
     with api.open_store(store) as opened:
@@ -43,14 +40,19 @@ def command(
         live, outcome = api.replay(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
+        repeats = None if shrunk else live.repeat_bug(record.bug)
         gone = outcome.verdict in (Verdict.PASSED, *NOT_JUDGED)
+        gone = gone if repeats is None else repeats.decision == "no bug"
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:
             opened.mark(record.bug.id, "fixed" if gone else "open")
     head = f"{record.subject.property} bug {record.bug.id}"
-    if gone:
-        console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
-        return
+    if repeats is not None:
+        console.print(f"{head}: {'gone, ' * gone}{repeats.text}")
+    if gone or (repeats is not None and outcome.verdict is not Verdict.VIOLATED):
+        if repeats is None:
+            console.print(f"{head}: gone ({outcome.verdict.name.lower()})")
+        sys.exit(int(not gone))  # a random model may pass with this sample
     if outcome.verdict is Verdict.UNREADABLE:
         console.print(f"{head}: unreadable: {outcome.why}\n{outcome.traceback}")
         sys.exit(3)
@@ -58,8 +60,18 @@ def command(
         console.print(f"{head}: crashed\n{outcome.traceback}", end="")
         sys.exit(3)
     console.print(f"{head}: still there, `{outcome.why}` does not hold")
+    _print_values(console, live, outcome)
+    sys.exit(1)
+
+
+def _print_values(console: Any, live: Any, outcome: Any) -> None:
+    """Show the values of the case."""
+    from nomos.report.bug import card_text
+    from nomos.report.cards import card_as_recorded
+    from nomos.results.describe import describe_values
+    from nomos.results.result import Bug
+
     outputs, schema = live.ready_job.subject.outputs, live.domain.schema
     inputs, answers = describe_values(outcome.values, outputs, schema)
     seen = Bug("", 0, (), outcome.why, inputs=inputs, outputs=answers)
     console.print(card_text(card_as_recorded(seen)), soft_wrap=True, end="")
-    sys.exit(1)

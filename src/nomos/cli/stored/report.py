@@ -60,6 +60,12 @@ def command(
         config = load_config(project_root(opened.path.parent))
         names = ("max_rate", "baseline", "min_cases")
         gate = make_gate(**config.complete(**dict.fromkeys(names)))
+        if outdated := opened.count_outdated():
+            echo(
+                f"note: {count_of(outdated, 'campaign')} of an older version of Nomos not"
+                " shown; `nomos bugs` lists their bugs, `nomos run` runs them again",
+                err=True,
+            )
         if not results:
             raise StoreError(
                 f"{opened.path} holds no campaign\nhelp: `nomos run` makes some"

@@ -88,7 +88,7 @@ def _draw_shrunk(console: Console, live: Reopened, bug: Bug) -> None:
         console.print(f"shrunk: {shrunk_words(bug.shrunk)}")
         _print_case(console, live, small)
     else:
-        echo("warning: its smaller case does not break it any more", err=True)
+        echo("warning: its shrunk case does not break it any more", err=True)
 
 
 def _print_case(

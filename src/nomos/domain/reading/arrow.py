@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ def read_arrow_file(path: Path) -> dict[str, Cells]:
         said = str(error).partition("\n")[0]
         raise DomainError(f"{path} cannot be read: {said}") from None
     names = [name for name in names if not _INDEX.fullmatch(name)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DomainError(f"{path} has columns of the same name: {', '.join(twice)}")
     if not names or not length:
@@ -69,13 +70,26 @@ def _open_arrow(path: Path) -> Any:
     return table.column_names, table.num_rows, table.column
 
 
+def _drop_midnights(column: Any) -> Any:
+    """Return moments that are all midnights as days, as pandas writes them."""
+    import pyarrow as pa
+
+    if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
+        return column
+    days = column.cast(pa.date32(), safe=False)
+    return days if days.cast(column.type).equals(column) else column
+
+
 class _ArrowCells(Cells):
     """A column of Arrow's; `read` gives it."""
 
     def __init__(self, length: int, read: Callable[[], Any]) -> None:
         super().__init__([])
         self._length = length
-        self._read = read
+        self._stored = read
+
+    def _read(self) -> Any:
+        return _drop_midnights(self._stored())
 
     def __iter__(self) -> Iterator[str]:
         for chunk in self._read().chunks:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -129,7 +130,7 @@ class _Splitter:
 
     def _name_columns(self, head: list[str]) -> None:
         names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             raise DomainError(
                 f"{self._path} has columns of the same name: {', '.join(twice)}"

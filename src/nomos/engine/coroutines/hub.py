@@ -1,17 +1,17 @@
 """Run pieces of Python side by side, so that their questions are asked together.
 
-A lane is one piece in a greenlet. Where it calls a batched function, however deep
-inside the domain's code, it parks; when no lane can go on, the function that most of
+A coroutine is one piece in a greenlet. Where it calls a batched function, however deep
+inside the domain's code, it parks; when no coroutine can go on, the function that most of
 them wait for is called once for all of these. The user's code stays as it is.
 
 Say that 500 cases run `while` loops that ask a model. One after the other, these are
-thousands of calls with one row each. As lanes, each loop runs until its first question and
+thousands of calls with one row each. As coroutines, each loop runs until its first question and
 parks; one call answers all 500, and the loops go on to their next question. There are as
 many calls as the longest case has questions, not as all have together. Waiting for "most"
-keeps lanes together that have gone different ways through their code.
+keeps coroutines together that have gone different ways through their code.
 
-The limits: a switch costs microseconds and a greenlet memory, so a worker runs one lane
-after the other and few are live at once (`MOST_LIVE`). Lanes share the domain's object, as
+The limits: a switch costs microseconds and a greenlet memory, so a worker runs one coroutine
+after the other and few are live at once (`MOST_LIVE`). CoroutineBlock share the domain's object, as
 cases that run in turn do; a batch that drew and then failed cannot be asked again case by
 case, so its cases run in isolation (`Unrepeatable`).
 """
@@ -30,25 +30,26 @@ import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from nomos.device import Array
+from nomos.domain.failure import raise_own
 from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
 from nomos.engine.program import Running
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.errors import ModelError
 
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered
 MOST_LIVE = 512  # more live greenlets cost more than larger batches win
 
 
 class Unrepeatable(Exception):
-    """A batch that drew has failed: what each lane would have got, nobody knows."""
+    """A batch that drew has failed: what each coroutine would have got, nobody knows."""
 
 
-class Lane(Running):
+class Coroutine(Running):
     """One piece of Python to run, and what became of it."""
 
-    __slots__ = ("arguments", "failure", "function", "is_lost", "result", "told")
+    __slots__ = ("arguments", "asked_of", "failure", "function", "is_lost", "result")
 
     def __init__(
         self, function: Callable[..., Any], arguments: Sequence[Any] = ()
@@ -59,50 +60,51 @@ class Lane(Running):
         self.failure: BaseException | None = None
         self.is_lost = False  # whatever it does from now on, its case runs in isolation
         self.calls = 0
-        self.told: dict[Any, int] | None = None  # how often it was told of an item
+        self.asked_of: dict[Any, int] | None = None  # how often it was told of an item
         self.in_block = False
 
 
 # Of an item of the source: for the how many-th time a case asks, and its place.
 About = tuple[int, int]
 # A worker, what it waits for, and about which item of the source that is, if any.
-Question = tuple["LaneWorker", BoundBatched, tuple[Any, ...], About | None]
+Question = tuple["CoroutineWorker", BoundBatched, tuple[Any, ...], About | None]
 
 
-class LaneWorker(greenlet):
-    """Runs one lane after the other; making a greenlet for each costs more than that."""
+class CoroutineWorker(greenlet):
+    """Runs one coroutine after the other; making a greenlet for each costs more than that."""
 
-    __slots__ = ("_wait", "abandoned", "hub", "lane")
+    __slots__ = ("_wait", "abandoned", "coroutine", "hub")
 
-    def __init__(self, hub: Hub, lane: Lane) -> None:
+    def __init__(self, hub: Hub, coroutine: Coroutine) -> None:
         super().__init__(self._run)
         self.gr_context = copy_context()  # numpy's settings hold here too
         self.hub = hub
-        self.lane = lane
+        self.coroutine = coroutine
         self.abandoned = False
         self._wait: Callable[[], Any] = getcurrent().switch
 
     def _run(self, _: Any = None) -> None:
-        lane: Lane | None = self.lane
-        while lane is not None and not self.abandoned:
-            self.lane = lane
-            listen(lane)
+        coroutine: Coroutine | None = self.coroutine
+        while coroutine is not None and not self.abandoned:
+            self.coroutine = coroutine
+            listen(coroutine)
             try:
-                lane.result = lane.function(*lane.arguments)
-            except OF_THE_CASE as error:
-                lane.failure = error
-            if lane.is_lost:
-                lane.failure = Unrepeatable()
-            lane = next(self.hub.lanes, None)
+                coroutine.result = coroutine.function(*coroutine.arguments)
+            except BaseException as error:
+                raise_own(error)
+                coroutine.failure = error
+            if coroutine.is_lost:
+                coroutine.failure = Unrepeatable()
+            coroutine = next(self.hub.coroutines, None)
 
     def ask(self, function: BoundBatched, arguments: tuple[Any, ...]) -> Any:
         """Return the answer if it is remembered, else park until it is there."""
         hub, about = self.hub, None
         if function.function.is_model:
-            self.lane.calls += 1
+            self.coroutine.calls += 1
         if hub.remembers and len(arguments) == 1:
-            place = self.lane.place(arguments[0])
-            about = None if place is None else _about(self.lane, function, place)
+            place = self.coroutine.place(arguments[0])
+            about = None if place is None else _about(self.coroutine, function, place)
             known = (
                 UNKNOWN
                 if about is None
@@ -121,13 +123,13 @@ class LaneWorker(greenlet):
         self.throw(GreenletExit)
 
 
-def _about(lane: Lane, function: BoundBatched, place: int) -> About | None:
+def _about(coroutine: Coroutine, function: BoundBatched, place: int) -> About | None:
     """Return for the how many-th time a case asks of an item; None: too often."""
     key = function.function, place
-    if lane.told is None:
-        lane.told = {key: 0}
+    if coroutine.asked_of is None:
+        coroutine.asked_of = {key: 0}
         return 0, place
-    turn = lane.told[key] = lane.told.get(key, -1) + 1
+    turn = coroutine.asked_of[key] = coroutine.asked_of.get(key, -1) + 1
     return (turn, place) if turn < MOST_TURNS else None
 
 
@@ -137,20 +139,22 @@ def _leave() -> None:
 
 @dataclass(slots=True, eq=False)
 class Hub:
-    """Runs lanes until they park or end, and asks batched functions for them."""
+    """Runs coroutines until they park or end, and asks batched functions for them."""
 
     answers: Answers
     most_live: int = MOST_LIVE
-    remembers: bool = False  # what is said of the items that a lane drew
-    lanes: Iterator[Lane] = field(default_factory=lambda: iter(()))  # not begun
+    remembers: bool = False  # what is said of the items that a coroutine drew
+    coroutines: Iterator[Coroutine] = field(
+        default_factory=lambda: iter(())
+    )  # not begun
     waiting: dict[Any, list[Question]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    _workers: list[LaneWorker] = field(default_factory=list)
+    _workers: list[CoroutineWorker] = field(default_factory=list)
 
-    def run(self, lanes: Sequence[Lane]) -> None:
-        """Run all lanes to their end."""
-        self.lanes = iter(lanes)
+    def run(self, coroutines: Sequence[Coroutine]) -> None:
+        """Run all coroutines to their end."""
+        self.coroutines = iter(coroutines)
         try:
             with no_collection():
                 self._run_all()
@@ -163,10 +167,10 @@ class Hub:
 
     def _run_all(self) -> None:
         while len(self._workers) < self.most_live:
-            lane = next(self.lanes, None)
-            if lane is None:
+            coroutine = next(self.coroutines, None)
+            if coroutine is None:
                 break
-            worker = LaneWorker(self, lane)
+            worker = CoroutineWorker(self, coroutine)
             self._workers.append(worker)
             worker.switch()
         while self.waiting:
@@ -223,18 +227,17 @@ class Hub:
             memory.keep(at, take(answers, index), failed[index])
 
     def _fail(
-        self, worker: LaneWorker, function: BoundBatched, case: tuple[Any, ...]
+        self, worker: CoroutineWorker, function: BoundBatched, case: tuple[Any, ...]
     ) -> None:
         """Raise in a worker what the function raises for its case alone."""
         if function.function.draws:
-            worker.lane.is_lost = True
+            worker.coroutine.is_lost = True
             worker.throw(Unrepeatable())
             return
         try:
             answer = items(function.many(*([argument] for argument in case)))[0]
-        except ModelError:
-            raise
-        except OF_THE_CASE as error:
+        except BaseException as error:
+            raise_own(error, ModelError)
             worker.throw(error)
         else:
             current_lease().note_exception(current_lease().failure)
@@ -244,7 +247,7 @@ class Hub:
 def _distinct(
     places: Sequence[About | None], is_asked_twice: Callable[[About], bool]
 ) -> tuple[list[int] | None, Sequence[int]]:
-    """Return whose cases to send (None: all), and from which each lane is served.
+    """Return whose cases to send (None: all), and from which each coroutine is served.
 
     Some items are asked for twice, to see whether the answer moves.
     """

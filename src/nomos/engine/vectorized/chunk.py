@@ -13,8 +13,8 @@ from nomos.device import Array
 from nomos.engine.cases import Cases, Positions
 from nomos.engine.choices import Kind
 from nomos.engine.program import Program
-from nomos.engine.unchanged import Compared
 from nomos.engine.vectorized.rows import frozen, part
+from nomos.engine.vectorized.unchanged import Compared
 from nomos.errors import Discard
 from nomos.lang import core
 
@@ -39,6 +39,7 @@ class Cell:
     # Put off until someone asks: the expression, and what its names mean.
     later: tuple[core.Expr, dict[str, Cell]] | None = None
     known: Array | None = None  # for which rows it has been worked out
+    is_every: bool = False  # an index that stands for all of them, item by item
 
     def __post_init__(self) -> None:
         self.value = frozen(self.value)

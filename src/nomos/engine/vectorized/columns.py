@@ -22,6 +22,7 @@ from nomos.engine.vectorized.deciding import find_undecided
 from nomos.engine.vectorized.evaluate import Evaluator
 from nomos.engine.vectorized.forms import members
 from nomos.engine.vectorized.rows import Rows
+from nomos.engine.vectorized.wide import list_of_answers
 from nomos.lang import core
 
 
@@ -70,9 +71,18 @@ class Columns:
     def block(self) -> None:
         """Run a straight-line block; a total call is made where its answer is needed."""
         assert self.spec.code.straight is not None
+        lists, made = self.spec.code.lists, set[str]()
         with self.evaluator.counting():
             for let in self.spec.code.straight:
-                self._line(let)
+                name = let.name.partition("[")[0]
+                if let.name == core.item_name(name, 0) and not self.is_empty:
+                    items = list_of_answers(self.evaluator, *lists[name], self.scope)
+                    for number, value in enumerate(items or ()):
+                        made.add(item := core.item_name(name, number))
+                        self.scope[item] = self.chunk.cell(value, None)
+                    self.chunk.settle()
+                if let.name not in made:
+                    self._line(let)
         if self.chunk.compared is not None:
             unchanged = self.chunk.compared.unchanged
             self.chunk.mark(None, unchanged, Fate.UNCHANGED, "")
@@ -84,9 +94,8 @@ class Columns:
             # Counted now, whenever and for whomever it will be made.
             calls = sum(isinstance(n, core.Call) for n in core.walk(let.value))
             self.chunk.add_calls(None, calls)
-            for node in core.walk(let.value):
-                if isinstance(node, core.Call):
-                    self.evaluator.note_inputs(node, self.scope)
+            if isinstance(let.value, core.Call) and calls == 1:
+                self.evaluator.note_inputs(let.value, self.scope)
             cell = self.chunk.cell(None, roots(let.value, self.scope))
             cell.later = let.value, dict(self.scope)
             self.scope[let.name] = cell
@@ -176,7 +185,14 @@ class Columns:
         source = self.program.source
         count = len(self.chunk.rows)
         low = np.broadcast_to(np.int64(0), count)
-        places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
+        number = self.spec.inputs.index(name)
+        earlier = [self.scope[one].places for one in self.spec.inputs[:number][-1:]]
+        pair = self.program.chooser_of(number, [None] * (number - 1) + earlier)
+        if pair is None:
+            places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
+        else:
+            last = len(source) - 1
+            places = self.chunk.draw(None, "row", pair.choose_rows, last)
         if self.program.rows is not None:
             records: Any = Rows(self.program.rows, places)
         elif isinstance(source, np.ndarray):

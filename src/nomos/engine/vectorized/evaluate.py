@@ -16,6 +16,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.device import Array, is_tensor
+from nomos.domain.failure import raise_own
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.meter import asking, current_lease
@@ -30,16 +31,17 @@ from nomos.domain.records import (
 )
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.vectors import calculate, negate
 from nomos.engine.program import Function, draws
-from nomos.engine.unchanged import Compared
-from nomos.engine.vectorized import forms, vector
+from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
-from nomos.errors import OF_THE_CASE, ModelError
+from nomos.engine.vectorized.unchanged import Compared
+from nomos.engine.vectorized.wide import Items
+from nomos.errors import ModelError
 from nomos.lang import core
 
 
@@ -51,6 +53,8 @@ class Evaluator:
         self.program = chunk.program
         self.spec = chunk.program.spec
         self.answers = answers
+        self.items: dict[int, Items] = {}  # of long lists, by their size
+        self.occurrence = 0  # which of several equal items of a case is meant
         self._counts = False  # the block runs: its calls of a model count
 
     @contextmanager
@@ -117,7 +121,10 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                return forms.quantifier(self, expr, at, scope)
+                found = wide.quantifier(self, expr, at, scope)
+                return (
+                    forms.quantifier(self, expr, at, scope) if found is None else found
+                )
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
@@ -148,9 +155,8 @@ class Evaluator:
         for case in self._cases(values, at):
             try:
                 results.append((function(*case), None))
-            except ModelError:
-                raise
-            except OF_THE_CASE as error:
+            except BaseException as error:
+                raise_own(error, ModelError)
                 results.append((None, error))
         return self._collect_results(results, at)
 
@@ -163,12 +169,14 @@ class Evaluator:
     def _together(self, function: Function, values: list[Any], at: At) -> Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
-        lanes = [Lane(call, case) for case in self._cases(values, at)]
-        Hub(self.answers).run(lanes)
+        coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
+        Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(at, np.array([min(1, lane.calls) for lane in lanes]))
+            self.chunk.add_calls(
+                at, np.array([min(1, one.calls) for one in coroutines])
+            )
         return self._collect_results(
-            [(lane.result, lane.failure) for lane in lanes], at
+            [(one.result, one.failure) for one in coroutines], at
         )
 
     def _collect_results(
@@ -283,7 +291,8 @@ class Evaluator:
 
     def _note_inputs(self, expr: core.Call, arguments: list[Any], at: At) -> None:
         """Compare what the block asks the model with what it asked first."""
-        if self._counts and expr.function in self.program.compared:
+        is_control = self.program.resampling is not None
+        if self._counts and not is_control and expr.function in self.program.compared:
             if self.chunk.compared is None:
                 self.chunk.compared = Compared(len(self.chunk.rows))
             self.chunk.compared.note(arguments, at)
@@ -344,7 +353,8 @@ class Evaluator:
         else:
             # Each place in the spec has its own: a case never uses an answer twice.
             # A definition has its calls in several places, which differ in what they ask.
-            place = expr.function, expr.span.start, expr.span.end, core.tree_shape(expr)
+            at_span = expr.span.start, expr.span.end, self.occurrence
+            place = expr.function, *at_span, core.tree_shape(expr)
             memory = self.answers.memory(place)
             values, failed = memory.recall(places, ask, self.chunk.standing(at))
         if failed.any():

@@ -23,6 +23,7 @@ from nomos.engine.meaning.operators import (
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each, part
+from nomos.engine.vectorized.wide import EVERY
 from nomos.lang import core
 
 if TYPE_CHECKING:
@@ -74,8 +75,9 @@ def item_cell(expr: core.Index | core.Label, scope: Scope) -> Cell | None:
     if isinstance(expr.index, core.Constant):
         number = expr.index.value
     elif isinstance(expr.index, core.Variable) and expr.index.name in scope:
-        number = scope[expr.index.name].value
-    if name is None or not isinstance(number, int):
+        cell = scope[expr.index.name]
+        number = EVERY if cell.is_every else cell.value
+    if name is None or not isinstance(number, int | str):
         return None
     return scope.get(core.item_name(name, number))
 

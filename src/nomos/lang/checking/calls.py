@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
@@ -33,6 +34,19 @@ from nomos.lang.types import (
     Type,
 )
 
+_PYTHON_NAMES = frozenset(dir(builtins))
+# Functions of Python and SQL, and what the language has for them.
+FUNCTIONS_ELSEWHERE = {
+    **{word: f"write `{word} i in xs: e`" for word in ("count", "avg")},
+    "avg": "write `mean i in xs: e`",
+    "all": "write `forall i in xs: e`",
+    "any": "write `exists i in xs: e`",
+    "range": "write the first and the last: `in 0..2`",
+    **dict.fromkeys(("isnan", "isna", "isnull", "is_null"), "write `missing(a)`"),
+    "pow": "write `a ** b`",
+    "not": "write `!`",
+    **dict.fromkeys(("float", "int", "str", "bool"), "convert it in the block"),
+}
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 # What the arguments of a built-in function may be.
 _TAKES = {
@@ -110,7 +124,10 @@ def resolve_function(
     if known is None:
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
-            help, listed = suggest_nearest(name, names), list_names(names)
+            listed = list_names(names)
+            help = FUNCTIONS_ELSEWHERE.get(name.lower())
+            if help is None and name not in _PYTHON_NAMES:
+                help = suggest_nearest(name, names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
         return None
     most = inf if known.most is None else known.most

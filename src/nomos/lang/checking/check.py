@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
@@ -21,14 +22,24 @@ from nomos.lang.checking.declarations import (
 )
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
+from nomos.lang.checking.outputs import check_outputs_matter
+from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
+from nomos.lang.checking.repeats import (
+    OPTIONS,
+    declare_repeats,
+    index_outputs,
+    repeat_block,
+    require_repeats,
+    resolve_times,
+)
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.dates import to_days
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
-from nomos.lang.types import BUILT_IN, Offer, Type
+from nomos.lang.types import Offer, Type
 from nomos.lang.writing.format import format_expr
 
 
@@ -78,39 +89,59 @@ def check_origin(origin: Origin) -> Checked:
     _declare_names(scope, origin)
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
+    times = resolve_times(scope, tree, origin.values, _resolve_list_size)
     variables, requires = _elaborate_guarded(scope, tree)
+    pairs, together = elaborate_pairs(scope, tree.inputs)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
-    later = _elaborate_variables(scope, tree.later_variables)
-    rates, campaign_ensures, ensures = _elaborate_ensures(scope, tree.ensures)
-    _check_ensures_named_apart(scope, tree.ensures)
-    _check_outputs_matter(scope, parsed, (*later, *ensures), rates)
-    if not tree.ensures and "ensures" not in parsed.unread:
-        end = len(source.text.rstrip())
-        scope.report(Code.NO_ENSURES, Span(max(0, end - 1), end))
+    written = tree.ensures
+    later: tuple[core.Let, ...] = ()
+    if times:
+        declare_repeats(scope, times, tree.span)
+        written = require_repeats(scope, written, times, origin.values)
+    else:
+        later = _elaborate_variables(scope, tree.later_variables)
+    repeated = tree if times else None
+    rates, of_rates, ensures = _elaborate_ensures(scope, written, repeated)
+    check_outputs_matter(scope, parsed, (*later, *ensures), rates)
     diagnostics = _sort_diagnostics(source, [*parsed.diagnostics, *scope.diagnostics])
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
-    spec = core.Spec(
+    parts: dict[str, Any] = {"variables": variables, "ensures": ensures, "pairs": pairs}
+    first = (replace(one, after=0) for one in together)
+    parts |= {"requires": (*first, *requires)}
+    parts |= {"rates": rates, "campaign_ensures": of_rates}
+    spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
+    return Checked(source, spec, diagnostics)
+
+
+def _build_spec(
+    scope: Scope,
+    origin: Origin,
+    block: tuple[core.Code, int | None],
+    times: int,
+    **parts: Any,
+) -> core.Spec:
+    tree = origin.parsed.spec
+    outputs = tuple(declaration.name.name for declaration in tree.outputs)
+    code, k = block
+    if times:
+        code, k = repeat_block(code, outputs, times), k and k * times
+    return core.Spec(
         name=origin.name,
         description=tree.description,
-        source=source,
+        source=origin.source,
         imports=tuple(declaration.name.name for declaration in tree.imports),
         inputs=tuple(n for n in scope.symbols if _is_drawn(scope, n)),
-        variables=variables,
-        requires=requires,
-        outputs=tuple(declaration.name.name for declaration in tree.outputs),
-        code=block[0],
-        later_variables=later,
-        ensures=ensures,
-        k=block[1],
+        outputs=outputs,
+        code=code,
+        k=k,
         params=tuple(scope.params.values()),
         origin=origin,
-        rates=rates,
-        campaign_ensures=campaign_ensures,
         allows_unchanged=bool(tree.allowed),
+        repeats=times,
+        **parts,
     )
-    return Checked(source, spec, diagnostics)
 
 
 def _sort_diagnostics(
@@ -146,10 +177,16 @@ def _declare_names(scope: Scope, origin: Origin) -> None:
     type_ = type_ if scope.offer is None else scope.offer.input_type
     for drawn in tree.inputs:
         name = drawn.name
+        if isinstance(drawn, syntax.Pair):
+            for one in (name, drawn.second):
+                symbol = Symbol(Role.INPUT, type_, one.span, one.name)
+                scope.declare_name(one, symbol)
+            continue
         kind = type_ if drawn.size is None else Type.LIST
         scope.declare_name(name, Symbol(Role.INPUT, kind, name.span, name.name))
         if drawn.size is not None:
-            size = scope.sizes[name.name] = _resolve_list_size(scope, drawn, drawn.size)
+            size = _resolve_list_size(scope, name.name, drawn.size)
+            scope.sizes[name.name] = size
             for item in (core.item_name(name.name, index) for index in range(size)):
                 scope.symbols[item] = Symbol(Role.INPUT, type_, name.span, item)
     # Known from the start, so that using one too early is reported as just that.
@@ -164,13 +201,17 @@ _MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a milli
 
 
 def _resolve_list_size(
-    scope: Scope, drawn: syntax.Input, size: syntax.Number | syntax.Name
+    scope: Scope, declared: str, size: syntax.Number | syntax.Name
 ) -> int:
     """Return how many items an input has: a number, or an integer param."""
     value: object
     if isinstance(size, syntax.Number):
         value = size.value
     else:
+        if not scope.has_value(size.name):
+            help = f"declare it: `param {size.name} := 10;`"
+            scope.report_undeclared(size.span, size.name, scope.params, help)
+            return 1
         scope.look_up_value(size)
         if size.name not in scope.symbols:
             return 1
@@ -181,7 +222,7 @@ def _resolve_list_size(
     shown = f"`{size.name}`" if isinstance(size, syntax.Name) else str(value)
     if value is not None and isinstance(size, syntax.Name):
         shown += f", which is {value!r}"
-    scope.report(Code.INVALID_SIZE, size.span, name=drawn.name.name, shown=shown)
+    scope.report(Code.INVALID_SIZE, size.span, name=declared, shown=shown)
     return 1
 
 
@@ -242,12 +283,17 @@ def _elaborate_variables(
 
 
 def _elaborate_conditions(
-    scope: Scope, statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...]
+    scope: Scope,
+    statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...],
+    repeated: syntax.Spec | None = None,
 ) -> tuple[core.Condition, ...]:
     conditions = []
     for statement in statements:
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
-        test = elaborate_condition(scope, statement.condition, f"`{word}`")
+        condition = statement.condition
+        if repeated is not None:
+            condition = index_outputs(scope, repeated, condition)
+        test = elaborate_condition(scope, condition, f"`{word}`")
         text = format_expr(statement.condition)
         line = scope.source.line_at(statement.span.start)
         name = ""
@@ -259,21 +305,24 @@ def _elaborate_conditions(
 
 
 def _elaborate_ensures(
-    scope: Scope, ensures: tuple[syntax.Ensures, ...]
+    scope: Scope,
+    ensures: tuple[syntax.Ensures, ...],
+    repeated: syntax.Spec | None,
 ) -> tuple[
     tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
+    _check_ensures_named_apart(scope, ensures)
     of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
-    conditions = _elaborate_conditions(scope, of_rates)
+    conditions = _elaborate_conditions(scope, of_rates, repeated)
     scope.rates = None
     if not any(d.code is Code.INVALID_RATE for d in scope.diagnostics):
         for condition in conditions:
             check_campaign_ensures(scope, condition.test)
     others = tuple(e for e in ensures if e not in of_rates)
-    return tuple(rates), conditions, _elaborate_conditions(scope, others)
+    return tuple(rates), conditions, _elaborate_conditions(scope, others, repeated)
 
 
 def _forall_indices(test: core.Expr) -> tuple[str, ...]:
@@ -285,44 +334,8 @@ def _forall_indices(test: core.Expr) -> tuple[str, ...]:
     return found
 
 
-def _check_outputs_matter(
-    scope: Scope,
-    parsed: Parsed,
-    after: tuple[core.Let | core.Condition, ...],
-    rates: tuple[core.Rate, ...],
-) -> None:
-    """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
-    used = set(parsed.unread)
-    of_rates = (e for rate in rates for e in (rate.event, rate.given) if e is not None)
-    for expr in of_rates:
-        used |= {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
-    for item in after:
-        expr = item.value if isinstance(item, core.Let) else item.test
-        names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
-        names -= core.local_names(expr)
-        used |= names
-        if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
-            scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
-    if not parsed.spec.ensures and "ensures" not in used:
-        return  # that is reported, and every output would be unused
-    for output in parsed.spec.outputs:
-        name = output.name
-        if name.name not in used:
-            scope.report(Code.UNUSED_OUTPUT, name.span, name=name.name)
-
-
-def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
-    """Tell whether the model can decide an `ensures`, as far as one can see."""
-    if names & scope.half_declared or names - scope.symbols.keys():
-        return True  # there is no telling
-    calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
-    if calls - BUILT_IN.keys():
-        return True  # a function of the domain may ask the model
-    return any(scope.symbols[name].from_model for name in names)
-
-
 def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
-    """Return the spec with these values for some of its params.
+    """Return the spec with these values for some of its params, and for `OPTIONS`.
 
     A value is one of the param's type, or a text as a command line gives it. Raises
     NomosError for a name or a value that cannot be, and SpecError where the spec makes
@@ -333,6 +346,9 @@ def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
     known = {param.name: param for param in spec.params}
     given = {}
     for name, value in values.items():
+        if name in OPTIONS and name not in known:
+            given[name] = value
+            continue
         if name not in known:
             raise NomosError(_describe_unknown_param(spec, name, list(known)))
         given[name] = _convert_param_value(known[name], value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, cast
 
-from nomos.diagnostics import Span
+from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.dates import read_dates
 from nomos.lang.checking.features import check_level, levels_of, position_of
@@ -26,6 +26,7 @@ def elaborate_comparison(
         position_of(scope, known[0], right),
     )
     made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
+    _warn_of_missing(scope, made)
     if operator not in ("==", "!="):
         made = replace(made, levels=find_order(scope, operator, left, right))
         words = "numbers or strings"
@@ -45,6 +46,24 @@ def elaborate_comparison(
         check_level(scope, known[0], right)
         check_level(scope, known[1], left)
     return made
+
+
+def _warn_of_missing(scope: Scope, test: core.Compare) -> None:
+    """Warn of comparisons that are meant to tell whether a value is missing."""
+    shown = [
+        " ".join(scope.source.slice(s.span).split()) for s in (test.left, test.right)
+    ]
+    if "missing" in shown:
+        asked = shown[shown[0] == "missing"]
+        what = f"a value that is missing equals nothing, so `{test.operator}` does not tell it"
+    elif isinstance(test.left, core.GetFeature) and core.tree_shape(
+        test.left
+    ) == core.tree_shape(test.right):
+        asked, what = shown[0], "both sides are the same"
+    else:
+        return
+    help = f"write `missing({asked})`" + " or `!missing(...)`" * (test.operator != "!=")
+    scope.report(Code.MISLEADING_CONDITION, test.span, what=what, help=help)
 
 
 def type_family(type_: Type) -> str:

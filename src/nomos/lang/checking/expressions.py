@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, Literal, assert_never, cast
 
 from nomos.diagnostics import Code, Span
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.calls import (
+    FUNCTIONS_ELSEWHERE,
     balance_chain,
     check_body,
     check_ends,
@@ -31,7 +33,7 @@ from nomos.lang.checking.types import (
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
 from nomos.lang.reading.tree import operands_of, operator_chain
-from nomos.lang.types import MAX_INT, NUMBERS, Type
+from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Type
 
 _LOGIC = ("&&", "||", "==>")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "**")
@@ -217,9 +219,18 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
         wanted, got = "a list", items.type.value
         wrong_type(scope, items.span, "`[...]`", wanted, got, help)
         return core.Index(items, core.Constant(0, span=span), span=span)
+    if isinstance(expr.index, syntax.Name) and not scope.has_value(expr.index.name):
+        name = expr.index.name
+        help = f"an index gets its meaning by a quantifier: `forall {name} in xs: e`"
+        scope.report_undeclared(expr.index.span, name, scope.value_names(), help)
+        return core.Index(items, core.Constant(0, span=span), span=span)
     index = elaborate_expr(scope, expr.index)
     check_types(scope, "an index", INTEGER, "an integer", index)
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
+        number = index.value if isinstance(index, core.Constant) else 0
+        if isinstance(number, int) and number < 0:
+            help = "items are counted from 0; the last is `ds[len(ds) - 1]`"
+            wrong_type(scope, index.span, "an index", "0 or more", str(number), help)
         return core.Index(items, index, span=span)
     type_ = Type.UNKNOWN if scope.offer is None else scope.offer.input_type
     if isinstance(index, core.Constant) and type(index.value) is int:
@@ -276,6 +287,14 @@ def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
         condition = elaborate_condition(scope, expr.condition, "`if`")
     body = elaborate_expr(scope, expr.body)
     scope.local, scope.bound = outer, bound
+    if (
+        expr.word == "exists"
+        and isinstance(body, core.Logic)
+        and body.operator == "==>"
+    ):
+        what = "this holds as soon as one index does not have what stands before `==>`"
+        help, at = "write `&&`, or `forall`", scope.place_of(expr.span)
+        scope.report(Code.MISLEADING_CONDITION, at, what=what, help=help)
     return core.Quantifier(
         cast("Any", expr.word),
         tuple(names),
@@ -296,6 +315,15 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
         if symbol is None or symbol.kind is not Role.IMPORT:
             imports = scope.names_of_roles(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
+            function_name = expr.function.name
+            if function_name in BUILT_IN:
+                help = f"write `{function_name}(...)`"
+            elif imports:
+                usual = (
+                    "only the functions of the imported domain have a dot before them"
+                )
+                known = FUNCTIONS_ELSEWHERE.get(function_name)
+                help = known or suggest_nearest(qualifier.name, imports) or usual
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
     if is_rate(scope, expr):

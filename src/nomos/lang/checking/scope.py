@@ -159,6 +159,11 @@ class Scope:
             return None if kind is Role.IMPORT else "a function of the domain"
         return None
 
+    def has_value(self, name: str) -> bool:
+        """Tell whether a name means something, or may: its declaration cannot be read."""
+        known = name in self.symbols or name in self.half_declared
+        return known or name in self.local or name in ("MAX_INT", "inf", "missing")
+
     def look_up_value(self, name: syntax.Name) -> Symbol | None:
         """Look a name up where its value is needed, reporting one that has none."""
         symbol = self.symbols.get(name.name)

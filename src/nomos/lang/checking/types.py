@@ -43,6 +43,8 @@ def check_types(
             help = 'write its level as a string, as in `"True"`'
         if wanted == DATES or expr.type is Type.DATE:
             help = 'a date is written `"2024-01-31"`, a step `x1.date + days(30)`'
+        if words == "a record" and expr.type is Type.INT and _is_index(scope, expr):
+            help = f"it is an index: write `xs[{scope.source.slice(expr.span)}]`"
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
         if what == "this feature" and is_null:
@@ -50,6 +52,10 @@ def check_types(
         got = "`null`" if is_null else expr.type.value
         wrong_type(scope, expr.span, what, words, got, help)
     return not wrong
+
+
+def _is_index(scope: Scope, expr: core.Expr) -> bool:
+    return isinstance(expr, core.Variable) and expr.name in scope.bound
 
 
 def wrong_type(

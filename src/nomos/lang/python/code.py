@@ -21,7 +21,11 @@ from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.checking.types import wrong_type
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import always_assigned, count_invocations
+from nomos.lang.python.flow import (
+    ParamValues,
+    always_assigned,
+    count_invocations,
+)
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
 
@@ -79,16 +83,17 @@ class _Block:
         self._check_outside_names()
         called = {self._function_name(call.func) for call in self.calls}
         named = frozenset(name for name in called if name is not None)
-        constants = _Constants(self.scope, self.outside)
+        constants = ParamValues(self.scope.params, self.outside)
         for statement in statements:
             constants.visit(statement)
         sizes = {n: size for n, size in self.scope.sizes.items() if n in self.free}
         k = count_invocations(statements, self._model_calls_of, sizes)
         if self._hands_on_a_model():
             k = None
-        lets = _Straight(self).to_lets(statements)
+        straight = _Straight(self)
+        lets = straight.to_lets(statements)
         self._note_levels(lets, named)
-        return core.Code(tuple(statements), lets, named), k
+        return core.Code(tuple(statements), lets, named, straight.lists), k
 
     def _note_levels(
         self, lets: tuple[core.Let, ...] | None, called: frozenset[str]
@@ -241,20 +246,6 @@ class _Block:
                 return None
 
 
-class _Constants(ast.NodeTransformer):
-    """Puts the values of params in the place of their names."""
-
-    def __init__(self, scope: Scope, outside: dict[int, ast.Name]) -> None:
-        self.params = scope.params
-        self.outside = outside
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        param = self.params.get(node.id)
-        if param is None or id(node) not in self.outside:
-            return node
-        return ast.copy_location(ast.Constant(param.value), node)
-
-
 class _NotStraight(Exception):
     """The block needs to run as Python."""
 
@@ -270,6 +261,7 @@ class _Straight:
         self.assigned: set[str] = set(block.values)
         self.sizes = dict(block.scope.sizes)  # of the lists that have a name
         self.made: set[str] = set()  # the lists among the names that the block assigns
+        self.lists: dict[str, tuple[str, core.Expr]] = {}  # as in the core's code
         self.local: dict[str, str] = {}  # the item that the name of a loop stands for
 
     def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
@@ -333,6 +325,8 @@ class _Straight:
             case _:
                 raise _NotStraight
         lets = []
+        self.local = {item: core.item_name(over, "*")}
+        self.lists[name] = over, self._translate_expression(node.elt)
         for index in range(self.sizes[over]):
             self.local = {item: core.item_name(over, index)}
             value = self._translate_expression(node.elt)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nomos.lang import core
 from nomos.lang.checking.names import names_bound_by
 
 # The names assigned for sure at a point; None where no path arrives.
@@ -341,3 +342,20 @@ def _count_comprehension(
 def safety_kind(k: int | None) -> str:
     """Return what kind of property a number of model invocations makes."""
     return "k depends on the run" if k is None else f"{k}-safety"
+
+
+class ParamValues(ast.NodeTransformer):
+    """Puts the values of params in the place of their names."""
+
+    def __init__(
+        self, params: Mapping[str, core.Param], outside: Mapping[int, ast.Name]
+    ) -> None:
+        self.params = params
+        self.outside = outside
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return the value of a param, or the name of something else."""
+        param = self.params.get(node.id)
+        if param is None or id(node) not in self.outside:
+            return node
+        return ast.copy_location(ast.Constant(param.value), node)

@@ -12,6 +12,7 @@ from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
+from nomos.lang.reading.habits import METHODS
 from nomos.lang.reading.tables import load_parser
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
@@ -96,6 +97,7 @@ _NODES = {
     "use": syntax.Use,
     "input": syntax.Input,
     "output": syntax.Output,
+    "repeats": syntax.Repeats,
     "var": syntax.Var,
     "requires": syntax.Requires,
     "between": syntax.Between,
@@ -144,6 +146,14 @@ class _Build(Transformer[Token, Any]):
         return [node for node in children if node is not None]
 
     library = spec
+
+    def pair(self, children: list[Any]) -> syntax.Pair:
+        first, second, relation, related = _meaningful_parts(children)
+        span = _span_across(children)
+        return syntax.Pair(first, second, relation, related[:2], related[2:], span=span)
+
+    def related(self, children: list[Any]) -> tuple[syntax.Name, ...]:
+        return tuple(_meaningful_parts(children))
 
     def block(self, children: list[Any]) -> None:
         return None  # its code is no part of the grammar; see block.py
@@ -197,7 +207,8 @@ class _Build(Transformer[Token, Any]):
         if isinstance(subject, syntax.Name):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
-        help = "only the functions of an imported domain are called with a dot"
+        usual = "only the functions of an imported domain are called with a dot"
+        help = METHODS.get(name.name, usual)
         raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:

@@ -129,7 +129,9 @@ def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
         _parse_statement(state, ended, chunk)
     _check_order(state, block)
     unread = frozenset(word for text in state.unread for word in _WORD.findall(text))
-    if not any(isinstance(n, syntax.Input) for n in state.nodes) | ("input" in unread):
+    if not any(isinstance(n, syntax.Input | syntax.Pair) for n in state.nodes) | (
+        "input" in unread
+    ):
         state.report(Code.MISSING_INPUT, 0, min(1, len(source.text)))
     half = frozenset(n for text in state.unread for n in _DECLARES.findall(text))
     spec = build_spec(source, state.nodes, block)
@@ -140,7 +142,12 @@ def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
 def _blank_further_blocks(state: _Recovery, start: int) -> None:
     parts, done = [], 0
     while (opening := find_block(state.text, start)) is not None:
-        state.report(Code.SECOND_BLOCK, opening, opening + 1)
+        if state.text[:opening].rstrip()[-1:] in ("", ";", "}"):
+            state.report(Code.SECOND_BLOCK, opening, opening + 1)
+        else:
+            words = {"found": "`{`", "expected": "a value"}
+            help = "braces hold values behind `in`: `a in {b, c}`"
+            state.report(Code.SYNTAX_ERROR, opening, opening + 1, **words, help=help)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
         parts += [state.text[done:opening], blank_text(state.text[opening:start])]
@@ -270,6 +277,7 @@ def _as_meant(text: str) -> str:
     return nearest[0] + text[word.end() :] if nearest else text
 
 
+_INPUTS = 2, "before the first `var`, `requires` and `output`"
 _SHARED = 1, "before the first `input`"
 # The sections in their order, and where a statement of each belongs.
 _SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
@@ -277,7 +285,9 @@ _SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
     syntax.Use: _SHARED,
     syntax.Param: _SHARED,
     syntax.Def: _SHARED,
-    syntax.Input: (2, "before the first `var`, `requires` and `output`"),
+    syntax.Input: _INPUTS,
+    syntax.Pair: _INPUTS,
+    syntax.Repeats: (2, "right behind the inputs"),
     syntax.Var: (3, "before the first `output`, or behind the block"),
     syntax.Requires: (3, "before the first `output` and the block"),
     syntax.Allow: (3, "before the first `output` and the block"),

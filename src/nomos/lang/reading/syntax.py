@@ -17,6 +17,7 @@ KEYWORDS = (
     "param",
     "def",
     "input",
+    "repeats",
     "var",
     "requires",
     "allow",
@@ -248,6 +249,23 @@ class Input(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats(Node):
+    """`repeats 10;`: how often the block is evaluated, with samples of its own each time."""
+
+    times: Number | Name
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Declaration):
+    """`input x1, x2 where same(x1, x2, except sex);`: two rows that agree elsewhere."""
+
+    second: Name
+    relation: Name
+    related: tuple[Name, ...]
+    excepted: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Output(Declaration):
     """`output d1;`."""
 
@@ -286,7 +304,8 @@ class Block(Node):
     code: str
 
 
-Statement = Import | Shared | Input | Var | Requires | Allow | Output | Ensures | Block
+Inputs = Input | Pair | Repeats
+Statement = Import | Shared | Inputs | Var | Requires | Allow | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +321,8 @@ class Spec(Node):
 
     imports: tuple[Import, ...]
     shared: tuple[Shared, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input | Pair, ...]
+    repeats: tuple[Repeats, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
     allowed: tuple[Allow, ...]

@@ -10,11 +10,10 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
+from nomos.lang.reading.habits import STATEMENTS, find_habit
 from nomos.lang.reading.syntax import KEYWORDS
 
-_PYTHON_WORDS = {"and": "&&", "or": "||", "not": "!", "implies": "==>"}
 _FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
-_LIST_OF_NAMES = re.compile(r"(import|input|output)\s+\w+\s*,")
 # What people type elsewhere for what the language has.
 _SIGNS_ELSEWHERE = {
     "<>": "write `!=`",
@@ -35,6 +34,7 @@ _CHARACTERS_ELSEWHERE = {
     },
     "?": "write `if c then a else b`",
     "^": "write `**` for a power",
+    "~": "write `!`",
     "\u00a0": "write a plain space",
 }
 _BRACES = "write the values in braces: `in {a, b}`"
@@ -60,7 +60,9 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     at = Span(start, max(start + 1, min(place.end, chunk.end)))
     expected = set(error.accepts or error.expected)
     listed = _LISTED.search(text, chunk.start, at.start)
-    if listed is not None and "FOR" in expected:  # a list, as in Python
+    if (
+        listed is not None and "FOR" in expected and token != ".."
+    ):  # a list, as in Python
         at = Span(listed.start(1), listed.end(1))
         return _syntax_error_at(at, "`[`", "`{`", _BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
@@ -70,12 +72,16 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     number = _number_before(text, chunk, at)
     if number is not None:
         return number
+    habit = find_habit(text, chunk, at)
+    if habit is not None:
+        wanted = _describe_expected(expected)
+        shown = f"`{text[habit[0].start : habit[0].end]}`"
+        shown = "the end of the statement" if shown == "`;`" else shown
+        return _syntax_error_at(habit[0], shown, wanted, habit[1])
     if token == ":" and "GETS" in expected:
         return _syntax_error_at(at, "`:`", "`:=`", "write `:=`")
     found = "the end of the statement" if token == ";" else f"`{token}`"
     help = _suggest_fix(text, chunk, at, token.type)
-    if token.type == "IF":
-        help = _CONDITIONAL
     return _syntax_error_at(at, found, _describe_expected(expected), help)
 
 
@@ -88,6 +94,8 @@ def _syntax_error_at(
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
     help = suggest_nearest(word, KEYWORDS)
+    if word in STATEMENTS:
+        help = f"write `{STATEMENTS[word]}`"
     python = _FROM_IMPORT.match(text, at.start)
     if python is not None:
         help = f"write `import {python[1]};`"
@@ -133,17 +141,9 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
         return f"put `{words[1]} ...` in parentheses"
     if words == ["[", "in"]:
         return _BRACES
-    if re.match(r"not\s+in\b", text[at.start : chunk.end]):
-        return "write `!(a in {b, c})`"
     if "//" in before:
         return _DIVISION_ELSEWHERE
-    python = next((word for word in words if word in _PYTHON_WORDS), None)
-    if python is not None:
-        return f"write `{_PYTHON_WORDS[python]}` for `{python}`"
     token = words[0]
-    names = _LIST_OF_NAMES.match(text, chunk.start)
-    if token == "," and names:
-        return f"write one `{names[1]}` for each name"
     if token == "|":
         return "write `||`; a single `|` stands in `rate(a | b)` alone"
     if token == "!":
@@ -151,7 +151,7 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     if token == ":=":
         return "only `var` gives a name its value; compare with `==`"
     in_expression = not text.startswith("input", chunk.start)
-    if in_expression and (before.endswith("[") or token == "]"):
+    if in_expression and before.endswith("["):
         return "read a feature with `x.name`, change it with `x[name := value]`"
     return None
 
@@ -164,16 +164,33 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
     at = Span(offset, offset + 1)
     character = text[offset]
     if character == "=":
-        before = text[chunk.start : offset].rstrip()
-        gives = re.search(r"^var\s+\w+$|\[\s*\w+$", before) is not None
-        help = "write `:=` to give a value" if gives else None
-        return Code.SINGLE_EQUALS.at(at, help=help)
+        return _explain_equals(text, chunk, offset)
     if character in "&|":
         double = character * 2
         help = f"write `{double}`"
         return _syntax_error_at(at, f"`{character}`", f"`{double}`", help)
     remedy = _CHARACTERS_ELSEWHERE.get(character)
     return Code.UNKNOWN_CHARACTER.at(at, character=character, help=remedy)
+
+
+def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
+    """Report a `=` that is no comparison, or a part of a sign of another language."""
+    at, before = Span(offset, offset + 1), text[chunk.start : offset]
+    if before.endswith("=="):
+        whole = Span(offset - 2, offset + 1)
+        return _syntax_error_at(whole, "`===`", "`==`", "write `==`")
+    habit = find_habit(text, chunk, at)
+    if habit is not None and before.endswith("<"):
+        return _syntax_error_at(habit[0], "`<=`", "`<`", habit[1])
+    if changed := re.search(r"\[\s*(\w+)\s*([-+*/])$", before):
+        name, sign = changed.groups()
+        remedy = f"write `x[{name} := x.{name} {sign} ...]`"
+        return _syntax_error_at(
+            Span(offset - 1, offset + 1), f"`{sign}=`", "`:=`", remedy
+        )
+    gives = r"^(var|param)\b[^=]*$|^def\b.*\)\s*$|[\[,(]\s*\w+\s*$"
+    help = "write `:=` to give a value" if re.search(gives, before, re.DOTALL) else None
+    return Code.SINGLE_EQUALS.at(at, help=help)
 
 
 _OPERAND = {"NAME", "NUMBER", "STRING", "LPAR"}

@@ -82,7 +82,9 @@ def build_spec(
 ) -> syntax.Spec:
     """Sort statements into the sections of a spec."""
 
-    def nodes_of(kind: type[Any], late: bool | None = None) -> tuple[Any, ...]:
+    def nodes_of(
+        kind: type[Any] | tuple[type[Any], ...], late: bool | None = None
+    ) -> tuple[Any, ...]:
         border = len(source.text) if block is None else block.span.start
         return tuple(
             node
@@ -97,7 +99,8 @@ def build_spec(
     return syntax.Spec(
         imports=nodes_of(syntax.Import),
         shared=tuple(node for node in nodes if isinstance(node, syntax.Shared)),
-        inputs=nodes_of(syntax.Input),
+        inputs=nodes_of((syntax.Input, syntax.Pair)),
+        repeats=nodes_of(syntax.Repeats),
         variables=nodes_of(syntax.Var, late=False),
         requires=nodes_of(syntax.Requires),
         allowed=nodes_of(syntax.Allow),

@@ -270,7 +270,8 @@ def _operation_doc(expr: syntax.Binary) -> Doc:
     return Group((head, Nest(tuple(lines))))
 
 
-def _statement_text(statement: syntax.Statement, block: str) -> str:
+def statement_text(statement: syntax.Statement, block: str = "") -> str:
+    """Return a statement in its canonical layout."""
     match statement:
         case syntax.Import(name=name):
             return f"import {name.name};"
@@ -286,6 +287,14 @@ def _statement_text(statement: syntax.Statement, block: str) -> str:
             return lay_out((f"input {name.name}", items, ";"))
         case syntax.Allow(name=name):
             return f"allow {name.name};"
+        case syntax.Repeats(times=times):
+            return lay_out(("repeats ", _expr_doc(times), ";"))
+        case syntax.Pair():
+            names = ", ".join(name.name for name in statement.related)
+            if statement.excepted:
+                names += f", except {', '.join(n.name for n in statement.excepted)}"
+            drawn = f"{statement.name.name}, {statement.second.name}"
+            return f"input {drawn} where {statement.relation.name}({names});"
         case syntax.Output(name=name):
             return f"output {name.name};"
         case syntax.Var(name=name, value=value):
@@ -331,7 +340,7 @@ class _Writer:
                 self._write_lines(_strip_comment(comment), comment.span)
             first = statement is self.statements[0]
             self._write_statement(
-                _statement_text(statement, block), statement.span, first
+                statement_text(statement, block), statement.span, first
             )
         for comment in self._comments_before(len(self.text)):
             self._write_lines(_strip_comment(comment), comment.span)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,14 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.errors import ModelError
+from nomos.domain.records import take
+from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.kinds import ModelKind
 from nomos.models.load import load_model
 from nomos.models.recognise import ModelFile
 from nomos.models.screening.ubjson import check_json_depth
+from nomos.structures.model import Structure
 
 MOST_ANCHORS = 64
 _ASKED = 2**16  # rows asked at once
@@ -70,7 +72,7 @@ def make_guard(
     columns = list(directions)
     if not columns:
         return Guard(masked)
-    values = np.asarray(rows)[:, columns].astype(np.float64)
+    values = numbers_of(rows, columns)
     values = values[~np.isnan(values).any(axis=1)]
     if not len(values):
         raise ModelError("a monotone column has no values in the data")
@@ -107,17 +109,23 @@ class GuardedModel(Adapter):
     def schema(self, schema: Any) -> None:
         self.model.schema = schema
 
+    def extract_structure(self, width: int) -> Structure:
+        """Refuse: no proof reads a guard."""
+        raise NotProvable(
+            f"{self.name} is a model behind a guard: what is guarded holds by the way that "
+            "it answers, and the rest is not proved"
+        )
+
     def convert_rows(self, rows: Any) -> Any:
         """Return rows with the masked columns set, as an array of their own."""
-        rows = np.array(rows)
         columns = (*self.guard.masked, *self.guard.directions)
+        if not hasattr(rows, "iloc"):
+            rows = np.asarray(rows)
         if rows.ndim != 2 or (columns and max(columns) >= rows.shape[1]):
             raise ModelError(
                 f"{self.name} takes rows of more than {max(columns)} columns"
             )
-        for column, value in self.guard.masked.items():
-            rows[:, column] = value
-        return rows
+        return with_columns(rows, self.guard.masked)
 
     def label_rows(self, rows: Any) -> Any:
         """Return the labels of rows, or their numbers."""
@@ -175,19 +183,40 @@ class GuardedModel(Adapter):
         columns = list(self.guard.directions)
         signs = np.array(list(self.guard.directions.values()))
         anchors = np.array(self.guard.anchors)
-        own = rows[:, columns].astype(np.float64)
+        own = numbers_of(rows, columns)
         own = np.clip(own, anchors.min(axis=0), anchors.max(axis=0))
         missing = np.isnan(own)[:, None]
         apart = signs * (anchors[None] - own[:, None])
         below = np.all(missing | (apart <= 0), axis=2)
         above = np.all(missing | (apart >= 0), axis=2)
-        asked = np.repeat(rows, len(anchors), axis=0)
-        values = np.where(missing, np.nan, anchors[None])
-        asked[:, columns] = values.reshape(len(asked), len(columns))
-        return asked, below, above
+        values = np.where(missing, np.nan, anchors[None]).reshape(-1, len(columns))
+        asked = take(rows, np.repeat(np.arange(len(rows)), len(anchors)))
+        given = dict(zip(columns, values.T, strict=True))
+        return with_columns(asked, given), below, above
 
 
-def _split_rows(rows: Array, times: int) -> list[Array]:
+def numbers_of(rows: Any, columns: Sequence[int]) -> Array:
+    """Return some columns of an array or a data frame as numbers."""
+    part = (
+        rows.iloc[:, columns].to_numpy() if hasattr(rows, "iloc") else rows[:, columns]
+    )
+    return np.asarray(part, dtype=np.float64)
+
+
+def with_columns(rows: Any, values: Mapping[int, Any]) -> Any:
+    """Return a copy of an array or a data frame with other values in some columns."""
+    rows = rows.copy()
+    for column, value in values.items():
+        if not hasattr(rows, "iloc"):
+            rows[:, column] = value
+            continue
+        made = rows.iloc[:, column].copy()
+        made[:] = np.asarray(value).astype(made.dtype) if np.ndim(value) else value
+        rows.isetitem(column, made)
+    return rows
+
+
+def _split_rows(rows: Any, times: int) -> list[Any]:
     size = max(1, _ASKED // times)
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 

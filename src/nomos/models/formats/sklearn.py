@@ -108,7 +108,7 @@ class EstimatorModel(Adapter):
             if is_instance(self.estimator, _HISTOGRAMS):
                 kinds = kinds[3:]
             tried = (k for k in kinds if self._takes_frame(array[:_TRIED], *k))
-            self._frame_kind = next(tried, kinds[3])
+            self._frame_kind = next(tried, kinds[-3])
         return self._build_frame(array, *(self._frame_kind or kinds[0]))
 
     def _build_frame(self, array: Array, dates: str, texts: bool) -> Any:

@@ -24,6 +24,7 @@ from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees, place_values
 
 _LABEL_OBJECTIVES = {"binary:hinge", "multi:softmax"}
+_LOST = "\ufffd"  # for a letter of a name that a file does not have
 
 
 class XgboostModel(Booster):
@@ -51,10 +52,10 @@ class XgboostModel(Booster):
     def _encode_categories(
         self, column: Array, place: int, names: Sequence[Any]
     ) -> Array:
-        own, feature = (
-            super()._encode_categories(column, place, names),
-            self._find_feature(place),
-        )
+        feature = self._find_feature(place)
+        if isinstance(feature, Category):
+            names = _restore_names(names, feature.levels)
+        own = super()._encode_categories(column, place, names)
         gaps = np.isnan(column)
         if isinstance(feature, Category):
             missing = np.array([level in MISSING for level in feature.levels])
@@ -116,10 +117,38 @@ def _category_names(booster: Any) -> dict[int, list[Any]]:
         values = kept["values"]
         if (ends := kept.get("offsets")) is not None:
             text = bytes(value % 256 for value in values)
-            values = [text[a:b].decode() for a, b in pairwise(ends)]
+            values = _cut_names(text, ends)
         if values:
             found[place] = values
     return found
+
+
+def _cut_names(text: bytes, ends: Sequence[int]) -> list[str]:
+    """Return the names of categories, as far as a file has them.
+
+    XGBoost (3.2) counts their characters where it should count bytes: with letters beyond
+    ASCII, what it keeps ends too early, and `\ufffd` stands for each letter that is lost.
+    """
+    by_bytes = [text[a:b].decode(errors="replace") for a, b in pairwise(ends)]
+    if text.isascii() or (
+        by_bytes == sorted(by_bytes) and _LOST not in "".join(by_bytes)
+    ):
+        return by_bytes  # in their order, as pandas has them: they were counted right
+    whole = text.decode(errors="ignore").ljust(ends[-1], _LOST)
+    return [whole[a:b] for a, b in pairwise(ends)]
+
+
+def _restore_names(names: Sequence[Any], levels: Sequence[str]) -> Sequence[Any]:
+    """Return names whole: one with lost letters is the one level that it can be."""
+    restored = list(names)
+    for place, name in enumerate(names):
+        known = str(name).rstrip(_LOST)
+        fitting = [
+            x for x in levels if len(x) == len(str(name)) and x.startswith(known)
+        ]
+        if known != str(name) and len(fitting) == 1:
+            restored[place] = fitting[0]
+    return restored
 
 
 def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:

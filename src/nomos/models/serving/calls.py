@@ -21,7 +21,7 @@ import os
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
 _LONGEST_ADVISED_S = 120.0  # that `Retry-After` is obeyed
 _LATE_TRIES = 3  # each costs a whole time-out, and perhaps money
+# A request is lost where after three seconds so many others that were sent later came.
+_LOST_AFTER, _LOST_S = 200, 3.0
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
 _BEGUN = (
@@ -128,7 +130,7 @@ class Caller:
         self._unused: dict[bytes, list[str]] = defaultdict(list)
         self._failed_in_row, self._failed_at = 0, 0.0
         self._has_answered = False
-        self._in_flight = 0
+        self._in_flight = self._answers = 0
 
     # Calls.
 
@@ -213,7 +215,7 @@ class Caller:
             self._check_service()
             tries += 1
             try:
-                reply = await self._send_paid(book, call)
+                reply = await self._send_paid(book, call, may_be_lost=not late)
             except (ModelError, CallsSpent) as error:
                 book.over.append(error)
                 raise
@@ -232,6 +234,7 @@ class Caller:
                     f"{self.url} failed after {times}: {failure}"
                 ) from None
             self._failed_in_row, self._has_answered = 0, True
+            self._answers += 1
             if book.lease.terms.cache != "off":
                 where = self.url, self.model, book.lease.campaign
                 book.ledger.keep_answer(key, *where, reply.answer)
@@ -252,7 +255,7 @@ class Caller:
 
     # Requests.
 
-    async def _send_paid(self, book: _Book, call: Call) -> Reply:
+    async def _send_paid(self, book: _Book, call: Call, *, may_be_lost: bool) -> Reply:
         """Send a request in its turn, under the limits, and count what it cost."""
         terms, price = book.lease.terms, book.price
         most = price.cost_of(*call.most_tokens)
@@ -273,7 +276,8 @@ class Caller:
                 await asyncio.sleep(0.02)
             self._in_flight += 1
             try:
-                reply = await self._send_once(call.body, terms.timeout_s)
+                sending = self._send_once(call.body, terms.timeout_s)
+                reply = await (self._watch_others(sending) if may_be_lost else sending)
             except (_Passing, CallFailed) as failure:
                 if getattr(failure, "is_free", True):
                     book.add(cost=-most)
@@ -285,6 +289,21 @@ class Caller:
             tokens_in, tokens_out = reply.tokens
             book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
         return reply
+
+    async def _watch_others(self, sending: Coroutine[Any, Any, Reply]) -> Reply:
+        """Wait for an answer; give it up as lost where many that were asked later came."""
+        task, before = asyncio.ensure_future(sending), self._answers
+        try:
+            await asyncio.wait({task}, timeout=_LOST_S)
+            while not task.done():
+                if self._answers - before >= _LOST_AFTER:
+                    raise _Late(
+                        f"it was lost: {_LOST_AFTER} later requests were answered"
+                    )
+                await asyncio.wait({task}, timeout=_LOST_S / 8)
+            return await task
+        finally:
+            task.cancel()
 
     async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
         """Send one request and read its answer; a failure that may pass is `_Passing`."""

@@ -92,6 +92,8 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
     elif result.verdict == "violated":
         kind = "allowed" if weighed else "known"
         _add_outcome(case, "skipped", kind, f"{kind}: {said}")
+    elif counts.unreadable:  # accepted, and not silent
+        ElementTree.SubElement(case, "system-out").text = _clean_text(said)
     return case
 
 

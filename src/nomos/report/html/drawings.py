@@ -281,7 +281,8 @@ def _describe_curve(results: Sequence[Result]) -> str:
     elif len(cases) > 2:
         half = cases[(len(cases) - 1) // 2]
         said += f", half of them by case {half:,}, the last with {cases[-1]:,}"
-    return said + f". Cases in all: {_count_cases(result):,}."
+    discarded = ", discarded ones among them" * bool(result.counts.discarded)
+    return said + f". {count_of(_count_cases(result), 'case')} in all{discarded}."
 
 
 def _x_of(case: float, width: int) -> float:

@@ -176,7 +176,7 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
     if total > kept:
         notes.append(
             f"{count_of(total - kept, 'more bug')} not on this page:"
-            f" nomos bugs {one.name} lists them."
+            f" `nomos bugs {one.name}` lists them."
         )
     if kept > WHOLE:
         notes.append(

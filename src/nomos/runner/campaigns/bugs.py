@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +17,20 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.meter import CallsSpent, Meter
 from nomos.engine.cases import KnownCase
-from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Violations, join_violations, no_violations
+from nomos.engine.engine import Engine
+from nomos.engine.interpreter import NOT_JUDGED, Verdict
+from nomos.engine.judged import (
+    ChunkCrash,
+    Judged,
+    Violations,
+    join_violations,
+    no_violations,
+)
+from nomos.engine.samples import repeat_cases
 from nomos.results.bug_list import BugList
+from nomos.results.excess import MOST_REPEATS, CaseTest, Repeats
 from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
@@ -46,6 +57,34 @@ class IsolatedRerun:
     outputs: Mapping[str, Any]
     nearest: tuple[Nearest, ...] = ()  # to the records, where they were made
     is_rounded: bool = False  # it is violated at the run's precision, not at float32
+    repeats: Repeats | None = None  # of a random model: these decide
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no bug any more; a crash, or what cannot be drawn, says nothing."""
+        if self.repeats is not None:
+            return self.repeats.decision == "no bug"
+        return self.verdict in (Verdict.PASSED, *NOT_JUDGED)
+
+
+def tell_from_chance(
+    engine: Engine,
+    cases: Sequence[KnownCase],
+    rerun: Callable[[KnownCase], IsolatedRerun],
+) -> list[IsolatedRerun]:
+    """Repeat cases of a random model: which of them fail more often than their controls."""
+    tests = [CaseTest(case.rank) for case in cases]
+    repeat_cases(engine, cases, tests)
+    outcomes = []
+    for case, test in zip(cases, tests, strict=True):
+        repeats = test.report()
+        verdict = Verdict.VIOLATED if repeats.decision == "bug" else Verdict.PASSED
+        outcome = IsolatedRerun(verdict, "", "", {}, {}, repeats=repeats)
+        if repeats.decision == "bug":
+            with suppress(CallsSpent):  # its values are shown, and decide nothing
+                outcome = replace(rerun(case), verdict=verdict, repeats=repeats)
+        outcomes.append(outcome)
+    return outcomes
 
 
 Confirm = Callable[[Sequence[KnownCase]], list[IsolatedRerun]]
@@ -56,13 +95,26 @@ class Taken:
     """What came of the violations of a chunk."""
 
     bugs: list[Bug] = field(default_factory=list)  # new ones that were run in isolation
-    crashes: list[CrashedCase] = field(default_factory=list)
+    crashes: list[ChunkCrash] = field(default_factory=list)
     stops_at: int | None = None  # the row behind the first bug, where that is the end
 
 
 def no_totals() -> Any:
     """Return counts that can be added to, by the names of `Counts`."""
     return SimpleNamespace(**asdict(Counts()))
+
+
+def count_pairs(totals: Any, judged: Judged, end: int) -> None:
+    """Count the first cases that have a verdict, and so has their control."""
+    if judged.control is None:
+        return
+    ours, theirs = judged.verdicts[:end], judged.control[:end]
+    pairs = (ours <= Verdict.VIOLATED) & (theirs <= Verdict.VIOLATED)
+    ours, theirs = ours[pairs] == Verdict.VIOLATED, theirs[pairs] == Verdict.VIOLATED
+    totals.pairs += len(ours)
+    totals.only_violated += int((ours & ~theirs).sum())
+    totals.only_control += int((theirs & ~ours).sum())
+    totals.both_violated += int((ours & theirs).sum())
 
 
 class Bugs:
@@ -76,6 +128,7 @@ class Bugs:
         confirm: int | None,
         until_bug: bool,
         totals: Any = None,
+        has_control: bool = False,
     ) -> None:
         self.subject = subject
         self.table = table
@@ -84,6 +137,9 @@ class Bugs:
         self.until_bug = until_bug
         self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
+        self.has_control = (
+            has_control  # whether a random model is tested against chance
+        )
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -92,6 +148,11 @@ class Bugs:
         settings = dict(subject.settings)
         self._bug_names = BugNames(subject.spec, subject.model, settings)
         self._case_names = BugNames(subject.spec, "", settings)
+
+    def limit_reruns(self, meter: Meter, calls: int) -> None:
+        """Limit how many cases of so many calls are run again, as the meter says."""
+        runs = 2 * MOST_REPEATS if self.has_control else 1
+        self.most_rerun = meter.most_rerun(runs * calls)
 
     def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:
         """Take in violations of a chunk, whose first case has the number `first`."""
@@ -111,13 +172,21 @@ class Bugs:
         self, new: Violations, first: int, confirm: Confirm, taken: Taken
     ) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
-        how = np.where(new.came_back, How.BATCH, How.FLAKY).astype(np.int8)
+        how = np.where(new.reproduced, How.BATCH, How.FLAKY).astype(np.int8)
+        if self.has_control:
+            how[:] = How.CHANCE
         alone = self._choose_bugs_to_rerun(new.rows + first)
         step = 1 if self.until_bug else max(1, len(alone))
         outcomes: list[IsolatedRerun] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            ran = confirm([new.case_of(number) for number in some])
+            tested = self.totals.isolated_reruns + start
+            ran = confirm(
+                [
+                    new.case_of(number)._replace(rank=rank)
+                    for rank, number in enumerate(some, tested + 1)
+                ]
+            )
             outcomes += ran
             if len(ran) < len(some):
                 break
@@ -168,7 +237,7 @@ class Bugs:
     ) -> None:
         how = _how(outcome)
         if how is How.CRASHED:
-            crash = CrashedCase(
+            crash = ChunkCrash(
                 int(new.rows[number]),
                 new.choices_of(number),
                 outcome.why,
@@ -232,7 +301,7 @@ class Bugs:
         seen: int = 1,
     ) -> Bug:
         """Return one violation; its chunk's first case has the number `first`."""
-        choices, records = found.case_of(number)
+        choices, records, _ = found.case_of(number)
         failures = failures_of(int(found.failed[number]))
         margin = float(found.margins[number])
         return Bug(
@@ -248,6 +317,7 @@ class Bugs:
             outputs={} if outcome is None else outcome.outputs,
             records=records,
             nearest=() if outcome is None else outcome.nearest,
+            repeats=None if outcome is None else outcome.repeats,
         )
 
     def keep(self, place: int, bug: Bug) -> None:
@@ -260,11 +330,11 @@ class Bugs:
         """Count the violations of a chunk by what became of them."""
         totals, told = self.totals, places >= 0
         how = self.table.count_met(places[told], touch=self.is_stored)
-        totals.violations += int((how <= How.BATCH).sum())
+        totals.violations += int(((how <= How.BATCH) | (how == How.CHANCE)).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
         if not told.all():  # too many to deduplicate: those that failed again count
-            back = int(found.came_back[~told].sum())
+            back = int(found.reproduced[~told].sum())
             totals.violations += back
             totals.flaky += int((~told).sum()) - back
             if not self.table.repeats:
@@ -294,5 +364,7 @@ class Bugs:
 
 
 def _how(outcome: IsolatedRerun) -> How:
+    if outcome.repeats is not None:
+        return How.ISOLATED if outcome.repeats.decision == "bug" else How.CHANCE
     known = {Verdict.VIOLATED: How.ISOLATED, Verdict.CRASHED: How.CRASHED}
     return known.get(outcome.verdict, How.FLAKY)

@@ -18,8 +18,8 @@ import numpy as np
 
 from nomos.domain.meter import Meter
 from nomos.engine.interpreter import NOT_JUDGED, Verdict
-from nomos.engine.judged import CrashedCase, Judged
-from nomos.results.calls import CallCounts
+from nomos.engine.judged import ChunkCrash, Judged
+from nomos.results.measured import CallCounts
 from nomos.results.result import (
     Counts,
     Crash,
@@ -29,7 +29,7 @@ from nomos.results.result import (
 )
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
-from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
+from nomos.runner.campaigns.bugs import Bugs, Confirm, count_pairs, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
@@ -83,9 +83,10 @@ class Campaign:
         self.bugs = Bugs(
             self.subject,
             ViolationTable(about.inputs, repeats=not plan.is_listed),
-            confirm=options.most_isolated_reruns,
+            confirm=options.count_isolated_reruns(about.has_control),
             until_bug=options.until_bug,
             totals=self.totals,
+            has_control=about.has_control,
         )
         self.sample = Sample()
         self.next_case = 0
@@ -173,7 +174,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input)
+        planned = self.plan.next(wanted, per_input, shares=shares)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -221,8 +222,9 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        ends = self.meter.find_ends().get("search", math.inf)
-        if not self.stop and time.time() >= ends:
+        if not self.stop and time.time() >= self.meter.find_ends().get(
+            "search", math.inf
+        ):
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
@@ -235,7 +237,7 @@ class Campaign:
         found = judged.violations
         if len(found):
             calls = max(self.totals.k, int(judged.calls[:end].max(initial=0)))
-            self.bugs.most_rerun = self.meter.most_rerun(calls)
+            self.bugs.limit_reruns(self.meter, calls)
             found = found.take(slice(np.searchsorted(found.rows, end)))
             taken = self.bugs.take(found, self.next_case, confirm)
             events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
@@ -303,13 +305,14 @@ class Campaign:
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
+        count_pairs(totals, judged, end)
         self.asked_again += judged.asked_again
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
         self.rates.add(judged.told[:end])
         self.reasons += count_reasons(judged, end)
 
-    def _crash(self, crash: CrashedCase) -> list[Event]:
+    def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
         kind = crash.error
         if kind in self.crashes:
@@ -333,7 +336,7 @@ class Campaign:
         counts, table = self.counts(), self.bugs.table
         complete = self.plan.is_listed and self.stop == EVERY_CASE
         rate, next_bug = self._rate(counts.violations, counts), None
-        if rate is not None and table.count < MOST_TOLD_APART:
+        if rate and not counts.pairs and table.count < MOST_TOLD_APART:
             once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
             next_bug = new_bug_chance(counts.judged, once, twice)
         problem = self._own_problem(counts)

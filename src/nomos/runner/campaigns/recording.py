@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.cases import KnownCase
-from nomos.engine.interpreter import NOT_JUDGED, Verdict
+from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
@@ -148,6 +148,8 @@ class Recording:
         mine = [
             r for r in records if dict(r.subject.settings) == dict(subject.settings)
         ]
+        # As they were found: then none of a random model needs more repeats than before.
+        mine.sort(key=lambda record: (record.campaign, record.bug.case))
         began = time.perf_counter()
         known = self.campaign.bugs.known or ()
         tried, still, new, fixed = 0, 0, 0, []
@@ -157,7 +159,12 @@ class Recording:
             some = mine[first : first + _RETRIED_AT_ONCE]
             try:
                 bugs = [record.bug for record in some]
-                outcomes = confirm([KnownCase(b.choices, b.records) for b in bugs])
+                outcomes = confirm(
+                    [
+                        KnownCase(bug.choices, bug.records, rank)
+                        for rank, bug in enumerate(bugs, tried + 1)
+                    ]
+                )
             except NomosError:
                 break  # the campaign itself will say so
             tried += len(outcomes)
@@ -165,8 +172,7 @@ class Recording:
                 if outcome.verdict is Verdict.VIOLATED:
                     name = case_name(subject, record.bug.choices)
                     still, new = still + 1, new + (name not in known)
-                # A case that crashes, or that cannot be drawn any more, says nothing.
-                if outcome.verdict in (Verdict.PASSED, *NOT_JUDGED):
+                if outcome.is_gone:
                     fixed.append(record.bug.id)
             if len(outcomes) < len(some):
                 break  # the calls are used up

@@ -17,10 +17,11 @@ _MOST_GAPS = 10_000  # different values; more are no histogram
 class How(IntEnum):
     """What became of a violation when it was run again."""
 
-    ISOLATED = 0  # it failed again, alone
+    ISOLATED = 0  # it failed again in isolation
     BATCH = 1  # it failed again, in a batch of other cases
     FLAKY = 2  # it did not fail again
     CRASHED = 3  # it ended in an error
+    CHANCE = 4  # of a random model: not told from what its control does
 
 
 class _Columns:
@@ -125,9 +126,10 @@ class ViolationTable:
 
     def failing(self, number: int) -> tuple[int, int]:
         """Return violations and unique bugs of one `ensures`."""
-        bugs = self._bugs()
-        fails = (self._columns.failed[bugs] >> number) & 1
-        return int(self._columns.seen[bugs] @ fails), int(fails.sum())
+        how = self._columns.how[: self.count]
+        fails = (self._columns.failed[: self.count] >> number) & 1
+        bugs, chance = fails * (how <= How.BATCH), fails * (how == How.CHANCE)
+        return int(self._columns.seen[: self.count] @ (bugs + chance)), int(bugs.sum())
 
     def count_margins(self) -> dict[float, int] | None:
         """Count the margins of all violations; None where one has none."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from nomos.domain.meter import Grant, Phase
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import CrashedCase, Judged, no_verdicts
+from nomos.engine.judged import ChunkCrash, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 
 
@@ -30,7 +30,7 @@ class WorkerCrash:
         judged = no_verdicts(1)
         judged.verdicts[:] = Verdict.CRASHED
         judged.accepted[:] = True
-        judged.crashes = (CrashedCase(0, (), self.reason, ""),)
+        judged.crashes = (ChunkCrash(0, (), self.reason, ""),)
         return judged
 
 

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,14 @@ from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
-from nomos.engine.space import input_count
+from nomos.engine.space import estimate_space, input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
-from nomos.runner.campaigns.bugs import IsolatedRerun
+from nomos.runner.campaigns.bugs import IsolatedRerun, tell_from_chance
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
 from nomos.runner.campaigns.explained.flakiness import (
     FlakinessFound,
@@ -69,6 +70,7 @@ class Setting:
     trust: bool = False
     placement: Placement = field(default_factory=Placement)
     terms: Terms = field(default_factory=Terms)
+    repeats: Mapping[str, str] = field(default_factory=dict)
     folder: str = field(default_factory=current_folder)  # before a model changes it
 
 
@@ -84,6 +86,7 @@ class About:
     device: str = "cpu"  # of its tensors
     rates: tuple[core.Rate, ...] = ()
     campaign_ensures: tuple[core.Condition, ...] = ()
+    has_control: bool = False  # whether a random model is tested against chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,8 @@ class Worker:
         """Build the domain and compile the spec; `settings` may name the model."""
         spec, imported = loaded.runnable()
         assert imported.domain is not None
-        spec, settings, params = bind_settings(spec, settings)
+        given = {**self.setting.repeats, **settings}
+        spec, settings, params = bind_settings(spec, given)
         key = imported.domain, tuple(sorted(settings.items()))
         if key not in self._domains:
             self._domains[key] = build(imported.domain, settings)
@@ -174,6 +178,7 @@ class Worker:
             program.device,
             program.spec.rates,
             program.spec.campaign_ensures,
+            program.has_control,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
@@ -198,7 +203,7 @@ class Worker:
     def estimate_space(self, job: Job) -> int | None:
         """Return about how many cases there are; None where they cannot be listed."""
         try:
-            return self.prepare_job(job).engine.estimate_space()
+            return estimate_space(self.prepare_job(job).engine.program)
         except CallsSpent:
             return None
 
@@ -260,9 +265,10 @@ class Worker:
             if limits.are_reached:
                 break
             before = sum(map(len, judged))
-            began = time.process_time()
+            began, queued = time.process_time(), _time_queued()
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
             part.busy_s = time.process_time() - began
+            part.seconds -= _time_queued() - queued  # others keep the machine busy
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
@@ -295,9 +301,12 @@ class Worker:
         return judged
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
-        """Run cases alone, as far as the calls and the time suffice."""
+        """Run cases alone, as far as calls and time suffice; repeat those of random models."""
         prepared = self.prepare_job(job)
         outcomes: list[IsolatedRerun] = []
+        if prepared.engine.program.has_control:
+            rerun = partial(self._rerun_isolated, prepared)
+            return tell_from_chance(prepared.engine, cases, rerun)
         for case in cases:
             if outcomes and self.lease.seconds_left <= 0:
                 break
@@ -336,11 +345,12 @@ class Worker:
         engine, is_rounded = prepared.engine, False
         if self.setting.placement.is_rounded:
             with judging():
-                outcome = engine.replay(*case)
+                outcome = engine.replay(case.choices, case.records)
             if outcome.verdict is Verdict.PASSED:
-                is_rounded = engine.replay(*case).verdict is Verdict.VIOLATED
+                again = engine.replay(case.choices, case.records)
+                is_rounded = again.verdict is Verdict.VIOLATED
         else:
-            outcome = engine.replay(*case)
+            outcome = engine.replay(case.choices, case.records)
         spec, schema = engine.program.spec, engine.program.schema
         inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
         return IsolatedRerun(
@@ -368,3 +378,11 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         at += len(known)
         if len(part):
             yield ListedCases(part)
+
+
+def _time_queued() -> float:
+    """Return how long this thread has waited for a processor; 0 where nobody tells."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

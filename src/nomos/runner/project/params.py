@@ -8,6 +8,7 @@ from itertools import product
 from nomos.lang import core
 from nomos.lang.checking.check import bind_params
 from nomos.lang.checking.declarations import Value
+from nomos.lang.checking.repeats import OPTIONS
 from nomos.lang.types import Type
 
 
@@ -16,10 +17,12 @@ def bind_settings(
 ) -> tuple[core.Spec, dict[str, str], dict[str, str]]:
     """Return the spec with its params, the domain's settings, and the params as text."""
     names = {param.name for param in spec.params}
+    names |= {name for name in OPTIONS if "repeats" in settings}
     given: dict[str, Value] = {n: v for n, v in settings.items() if n in names}
     bound = bind_params(spec, given)
     others = {name: v for name, v in settings.items() if name not in names}
     values = {param.name: param.value for param in bound.params}
+    values |= {name: given[name] for name in OPTIONS if name in given}
     return bound, others, as_settings(values)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from nomos.domain.find import find_root
 from nomos.errors import NomosError
+from nomos.lang.checking.repeats import OPTIONS
 from nomos.lang.types import Type
 from nomos.results.result import Subject
 from nomos.runner.jobs import Job
@@ -112,6 +113,7 @@ def _is_number_of_spec(name: str, value: str, loaded: LoadedSpec) -> bool:
     """Tell whether a setting is a number or a truth of the spec: it names nothing."""
     spec, _ = loaded.runnable()
     types = {param.name: param.type for param in spec.params}
+    types |= {name: Type.INT for name in OPTIONS if value.isdigit()}
     return name in types and types[name] is not Type.STRING
 
 

@@ -154,10 +154,10 @@ class EnsembleSearch:
             self.rng.choice(np.flatnonzero(part.mask[start:stop]), _SAMPLES)
             for start, stop in self.reached.parts
         ]
-        atoms = self.reached.atoms(np.stack(picks, axis=1))
-        bad = np.flatnonzero(self.reached.cases.find_broken(atoms, _SAMPLES))
+        variables = self.reached.variables(np.stack(picks, axis=1))
+        bad = np.flatnonzero(self.reached.cases.find_broken(variables, _SAMPLES))
         if len(bad):
-            found.note(one_case(atoms, int(bad[0])), self.limits)
+            found.note(one_case(variables, int(bad[0])), self.limits)
 
     def _halve_part(
         self, part: _Part, live: Array, table: int, inside: Array

@@ -18,7 +18,7 @@ from nomos.structures.trees import Tree, TreeKeys
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.question.cases import (
     AskedCases,
-    Atoms,
+    Variables,
     choose_cases,
     find_violated,
     one_case,
@@ -72,16 +72,16 @@ class Reached:
         pairs = zip(self.parts, self.tables, strict=True)
         return math.prod(int(t.counts[mask[a:b]].sum()) for (a, b), t in pairs)
 
-    def first(self, mask: Array) -> Atoms:
+    def first(self, mask: Array) -> Variables:
         """Return one case of the chosen rows: the first row of each table."""
         picks = [[int(np.argmax(mask[start:stop])) for start, stop in self.parts]]
-        return self.atoms(np.array(picks))
+        return self.variables(np.array(picks))
 
-    def atoms(self, picks: Array) -> Atoms:
-        """Return the atoms of cases given by the rows of the tables, (cases, tables)."""
-        found: Atoms = {}
+    def variables(self, picks: Array) -> Variables:
+        """Return the variables of cases given by the rows of the tables, (cases, tables)."""
+        found: Variables = {}
         for rows, own in zip(picks.T, self.tables, strict=True):
-            found |= choose_cases(own.atoms, rows)
+            found |= choose_cases(own.variables, rows)
         return found
 
     def _combine_leaves(self, tree: Tree) -> LeafTuples:

@@ -28,7 +28,7 @@ from nomos.verify.engines.bounds import Bounds, Relaxation, State
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.shapes import Component
-from nomos.verify.question.cases import Atoms, choose_cases, one_case
+from nomos.verify.question.cases import Variables, choose_cases, one_case
 from nomos.verify.question.conditions import Objectives, Violation
 
 Parts = tuple[Array, ...]  # of each component, its state in one part
@@ -135,12 +135,12 @@ class NetworkSearch:
 
     def _ask_part(self, part: Part, found: Findings) -> None:
         """Ask about every case of a part."""
-        atoms, counts = combinations(self.components, part.state)
-        bad = self.cases.find_broken(atoms, len(counts))
+        variables, counts = combinations(self.components, part.state)
+        bad = self.cases.find_broken(variables, len(counts))
         found.bad += sum(counts[bad].tolist())
         found.good += sum(counts[~bad].tolist())
         if bad.any():
-            found.note(one_case(atoms, int(np.argmax(bad))), self.limits)
+            found.note(one_case(variables, int(np.argmax(bad))), self.limits)
 
 
 def volume(components: Sequence[Component], state: Sequence[Array]) -> int:
@@ -172,18 +172,18 @@ def _pair_objectives(weights: Array) -> dict[tuple[int, int], list[int]]:
 
 def combinations(
     components: tuple[Component, ...], state: Parts
-) -> tuple[Atoms, Array]:
-    """Return the atoms of all cases of a part, and how many cases each stands for."""
+) -> tuple[Variables, Array]:
+    """Return the variables of all cases of a part, and how many cases each stands for."""
     listed = [c.values(own) for c, own in zip(components, state, strict=True)]
     sizes = [len(numbers) for _, numbers in listed if len(numbers) != 1]
     everything = np.arange(math.prod(sizes))
     only, *several = np.unravel_index(everything, (1, *sizes))
     places = iter(several)
-    atoms: Atoms = {}
+    variables: Variables = {}
     counts: Array = np.ones(len(only), object)
     for own, numbers in listed:
         index = only if len(numbers) == 1 else next(places)
-        atoms |= choose_cases(own, index)
+        variables |= choose_cases(own, index)
         if (numbers != 1).any():
             counts = counts * numbers.astype(object)[index]
-    return atoms, counts
+    return variables, counts

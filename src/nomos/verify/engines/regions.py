@@ -66,7 +66,9 @@ class Regions:
         wide = self._find_wide_range(group)
         if wide is not None:
             return wide
-        if any(self.cases.space.range_of(atom).is_real for atom in group.features):
+        if any(
+            self.cases.space.range_of(variable).is_real for variable in group.features
+        ):
             raise NotProvable(
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
@@ -78,7 +80,7 @@ class Regions:
                 pass
         rows = table(self.cases, group)
         if not group.slots and len(rows):  # nothing that the model sees
-            first = choose_cases(rows.atoms, slice(1))
+            first = choose_cases(rows.variables, slice(1))
             rows = CaseTable({}, first, np.array([rows.total], object))
         slots = rows.slots if len(rows) else {}  # libraries refuse to take no rows
         return Listed(rows, self.sums(slots, len(rows)))
@@ -107,8 +109,8 @@ class Regions:
         """Return a range for a feature with many values that is only passed on."""
         if len(group.features) != 1 or group.draws or group.guards or group.writes:
             return None
-        (atom,) = group.features
-        one = self.cases.space.range_of(atom)
+        (variable,) = group.features
+        one = self.cases.space.range_of(variable)
         if not group.slots or not (one.is_real or one.count > _WIDE):
             return None
         if not self.is_line(one.feature.name):
@@ -120,7 +122,7 @@ class Regions:
         ]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
         is_real = isinstance(one.feature, Real)
-        return Wide(atom, base, slope, is_real)
+        return Wide(variable, base, slope, is_real)
 
     def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
@@ -137,7 +139,7 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
     """Return the polygon of a feature and a draw whose conditions are all linear."""
     (number,), (draw,) = group.features, group.draws
     one = regions.cases.space.range_of(number)
-    pair = number, draw.atom
+    pair = number, draw.variable
     low, high = _parse_line(draw.low, pair), _parse_line(draw.high, pair)
     planes = [(-low[0], 1 - low[1], -low[2]), (high[0], high[1] - 1, high[2])]
     for guard in group.guards:
@@ -163,13 +165,13 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
         base = base + own + slope * c
         by_number, by_draw = by_number + slope * a, by_draw + slope * b
     sums = base, by_number, by_draw
-    return Polygon(number, draw.atom, box[2:], tuple(planes), *sums, forms)
+    return Polygon(number, draw.variable, box[2:], tuple(planes), *sums, forms)
 
 
 def _parse_line(expr: core.Expr, pair: tuple[str, str]) -> HalfPlane:
     """Return the coefficients of the number and the draw, and the constant: all whole."""
     weights, constant = linear(expr)
-    a, b = (weights.get(atom, 0.0) for atom in pair)
+    a, b = (weights.get(variable, 0.0) for variable in pair)
     if not (a.is_integer() and b.is_integer() and constant.is_integer()):
         raise NotProvable(
             "this is not always whole, and there are too many values", expr.span

@@ -33,7 +33,7 @@ class Deadline:
 
 @dataclass(slots=True)
 class Findings:
-    """How many cases are known to be good and bad, a bad one by its atoms, and how."""
+    """How many cases are known to be good and bad, a bad one by its variables, and how."""
 
     total: int
     good: int = 0

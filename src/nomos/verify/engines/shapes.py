@@ -13,7 +13,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.space import count_from
-from nomos.verify.question.cases import Atoms, choose_cases
+from nomos.verify.question.cases import Variables, choose_cases
 from nomos.verify.question.components import CaseTable, Slot
 from nomos.verify.question.space import Space
 
@@ -32,9 +32,9 @@ class Listed:
     def root(self, space: Space) -> Array:
         """Return the state of one part in which all rows of a space are left."""
         left = np.ones(len(self.table), bool)
-        for atom, values in self.table.atoms.items():
-            if "." in atom:  # a feature, and no draw
-                left &= space.range_of(atom).has(values)
+        for variable, values in self.table.variables.items():
+            if "." in variable:  # a feature, and no draw
+                left &= space.range_of(variable).has(values)
         return left
 
     def enclose_sums(self, state: Array, weights: Array) -> tuple[Array, Array]:
@@ -66,9 +66,9 @@ class Listed:
         low[order[: len(order) // 2]] = True
         return low, state & ~low
 
-    def values(self, state: Array) -> tuple[Atoms, Array]:
+    def values(self, state: Array) -> tuple[Variables, Array]:
         """Return the rows that are left in one part, and how many cases each stands for."""
-        return choose_cases(self.table.atoms, state), self.table.counts[state]
+        return choose_cases(self.table.variables, state), self.table.counts[state]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class Wide:
     Where numbers are the beginnings of steps, all of a step counts for bounds.
     """
 
-    atom: str
+    variable: str
     base: Array  # what it adds where it is 0
     slope: Array
     is_real: bool = False
@@ -86,7 +86,7 @@ class Wide:
 
     def root(self, space: Space) -> Array:
         """Return the whole range."""
-        one = space.range_of(self.atom)
+        one = space.range_of(self.variable)
         return np.array([one.low, one.high], float)
 
     def enclose_sums(self, state: Array, weights: Array) -> tuple[Array, Array]:
@@ -113,19 +113,19 @@ class Wide:
         middle = np.floor(middle)
         return np.array([state[0], middle]), np.array([middle + 1, state[1]])
 
-    def values(self, state: Array) -> tuple[Atoms, Array]:
+    def values(self, state: Array) -> tuple[Variables, Array]:
         """Return the numbers that are left."""
         listed = np.arange(int(state[0]), int(state[1]) + 1)
         numbers = state[:1] if self.is_real else listed
-        return {self.atom: numbers}, np.ones(len(numbers), np.int64)
+        return {self.variable: numbers}, np.ones(len(numbers), np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polygon:
     """All pairs of a number and a draw; a state is a box (number, number, draw, draw)."""
 
-    number_atom: str
-    draw_atom: str
+    number_variable: str
+    draw_variable: str
     draws: tuple[float, float]  # the least and the greatest
     planes: tuple[HalfPlane, ...]
     base: Array  # what a pair adds: base + number * by_number + draw * by_draw
@@ -135,7 +135,7 @@ class Polygon:
 
     def root(self, space: Space) -> Array:
         """Return a box around all pairs."""
-        one = space.range_of(self.number_atom)
+        one = space.range_of(self.number_variable)
         return np.array([one.low, one.high, *self.draws], float)
 
     def corners(self, state: Array) -> tuple[Array, Array]:
@@ -196,12 +196,15 @@ class Polygon:
         one[side + 1], two[side] = middle, middle + 1
         return one, two
 
-    def values(self, state: Array) -> tuple[Atoms, Array]:
+    def values(self, state: Array) -> tuple[Variables, Array]:
         """Return the pairs that are left."""
         number, low, high = self._list_lines(state)
         lengths = np.maximum(high - low + 1, 0).astype(np.int64)
         draws = count_from(low, lengths).astype(np.int64)
-        pairs = {self.number_atom: np.repeat(number, lengths), self.draw_atom: draws}
+        pairs = {
+            self.number_variable: np.repeat(number, lengths),
+            self.draw_variable: draws,
+        }
         return pairs, np.ones(len(draws), np.int64)
 
 

@@ -96,10 +96,10 @@ def _list_pairs(shape: Component, state: Array) -> Array:
     return pairs if (pairs == np.floor(pairs)).all() else pairs[:0]
 
 
-def atoms_of_rise(
+def variables_of_rise(
     rise: Rise, start: int, end: int, regions: Regions
 ) -> dict[str, Any] | None:
-    """Return the atoms with which the number rises from a start to an end, if any do."""
+    """Return the variables with which the number rises from a start to an end, if any do."""
     wanted = (start, end) if rise.first == 0 else (end, start)
     guards = list(rise.group.guards)
     for (_, value), number in zip(
@@ -219,10 +219,10 @@ class SlopeSearch:
     def case_of(self, found: dict[str, Any]) -> dict[str, Any] | None:
         """Return the case of the spec in which a number rises so; None: it has none."""
         start, end = found.pop(_START), found.pop(_END)
-        atoms = atoms_of_rise(self.rise, start, end, self.regions)
-        if atoms is None:
+        variables = variables_of_rise(self.rise, start, end, self.regions)
+        if variables is None:
             return None
-        case = {**found, **atoms}
+        case = {**found, **variables}
         return case if self.cases.find_broken(columns_of(case, 1), 1)[0] else None
 
     def _pair_weights(self, p: int, q: int) -> Array:
@@ -239,11 +239,11 @@ class SlopeSearch:
         way = np.linspace(self.low, self.high, _STOPS)
         way = np.unique(way.astype(np.int64))
         for changes in (0, *_CHANGES * _ROUNDS):
-            atoms = self.cases.from_rows(data, rng, _SWEPT, changes)
-            count = size_of(atoms)
+            variables = self.cases.from_rows(data, rng, _SWEPT, changes)
+            count = size_of(variables)
             if not count or self.limits.are_up:
                 return None
-            several = {name: np.repeat(v, len(way)) for name, v in atoms.items()}
+            several = {name: np.repeat(v, len(way)) for name, v in variables.items()}
             several[_START] = np.tile(way, count)
             scores = self.model.scores(
                 self.cases.rows(self.record, several, count * len(way))
@@ -252,7 +252,7 @@ class SlopeSearch:
             bad = self._find_forbidden(labels[:, :-1], labels[:, 1:])
             if bad.any():
                 record, stop = np.argwhere(bad)[0]
-                case = one_case(atoms, int(record))
+                case = one_case(variables, int(record))
                 return {**case, _START: int(way[stop]), _END: int(way[stop + 1])}
         return None
 
@@ -334,14 +334,18 @@ class SlopeSearch:
             found.append(
                 combinations(self.components, (first + np.arange(2), *others))[0]
             )
-        sizes = [size_of(atoms) for atoms in found]
-        together = {n: np.concatenate([atoms[n] for atoms in found]) for n in found[0]}
+        sizes = [size_of(variables) for variables in found]
+        together = {
+            n: np.concatenate([variables[n] for variables in found]) for n in found[0]
+        }
         said = self.cases.ask(self.cases.rows(self.record, together, sum(sizes)))
         labels = (said[:, None] == self.model.labels).argmax(axis=1)
         ends = np.cumsum(sizes)[:-1]
-        for part, atoms, own in zip(parts, found, np.split(labels, ends), strict=True):
+        for part, variables, own in zip(
+            parts, found, np.split(labels, ends), strict=True
+        ):
             own = own.reshape(int(part.state[0][1] - part.state[0][0]) + 2, -1)
             bad = self._find_forbidden(own[:-1], own[1:])
             if bad.any():
-                case = one_case(atoms, int(np.argmax(bad)))
+                case = one_case(variables, int(np.argmax(bad)))
                 yield part.number, {**case, _END: case[_START] + 1}

@@ -1,4 +1,4 @@
-"""Cases one by one, given by the values of their atoms: drawn, checked, and asked about."""
+"""Cases one by one, given by the values of their variables: drawn, checked, and asked about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import ANSWER, Question, Record
 
-Atoms = dict[str, Array]
+Variables = dict[str, Array]
 Ask = Callable[[Array], Array]
 
 
@@ -26,42 +26,46 @@ class AskedCases:
     dtype: np.dtype[Any]
     ask: Ask
 
-    def with_draws(self, atoms: Atoms, count: int, rng: np.random.Generator) -> Atoms:
+    def with_draws(
+        self, variables: Variables, count: int, rng: np.random.Generator
+    ) -> Variables:
         """Add draws to features, and keep the cases that the guards allow."""
-        atoms = dict(atoms)
+        variables = dict(variables)
         for draw in self.question.draws:
-            low = evaluate(draw.low, atoms, count)
-            high = evaluate(draw.high, atoms, count)
+            low = evaluate(draw.low, variables, count)
+            high = evaluate(draw.high, variables, count)
             kept = low <= high
-            atoms, count = choose_cases(atoms, kept), int(kept.sum())
-            atoms[draw.atom] = rng.integers(low[kept], high[kept], endpoint=True)
+            variables, count = choose_cases(variables, kept), int(kept.sum())
+            variables[draw.variable] = rng.integers(
+                low[kept], high[kept], endpoint=True
+            )
         for guard in self.question.guards:
-            kept = holds(guard, atoms, count)
-            atoms, count = choose_cases(atoms, kept), int(kept.sum())
-        return atoms
+            kept = holds(guard, variables, count)
+            variables, count = choose_cases(variables, kept), int(kept.sum())
+        return variables
 
-    def find_allowed(self, atoms: Atoms, count: int) -> Array:
+    def find_allowed(self, variables: Variables, count: int) -> Array:
         """Return which cases are in the space, with draws in their bounds."""
         ok = np.ones(count, bool)
         for draw in self.question.draws:
-            ok &= atoms[draw.atom] >= evaluate(draw.low, atoms, count)
-            ok &= atoms[draw.atom] <= evaluate(draw.high, atoms, count)
+            ok &= variables[draw.variable] >= evaluate(draw.low, variables, count)
+            ok &= variables[draw.variable] <= evaluate(draw.high, variables, count)
         for guard in self.question.guards:
-            ok &= holds(guard, atoms, count)
+            ok &= holds(guard, variables, count)
         return ok
 
-    def find_broken(self, atoms: Atoms, count: int) -> Array:
+    def find_broken(self, variables: Variables, count: int) -> Array:
         """Return which cases break the property, asking the model."""
         if not count:
             return np.zeros(0, bool)
-        rows = [self.rows(record, atoms, count) for record in self.question.calls]
+        rows = [self.rows(record, variables, count) for record in self.question.calls]
         answers = self.ask(np.concatenate(rows))
         parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
-        return find_violated(self.question, parts, atoms)
+        return find_violated(self.question, parts, variables)
 
-    def rows(self, record: Record, atoms: Atoms, count: int) -> Array:
-        """Return the rows of a record whose features are formulas over atoms."""
-        values = {n: np.array(evaluate(f, atoms, count)) for n, f in record.items()}
+    def rows(self, record: Record, variables: Variables, count: int) -> Array:
+        """Return the rows of a record whose features are formulas over variables."""
+        values = {n: np.array(evaluate(f, variables, count)) for n, f in record.items()}
         return self.space.rows(values, count, self.dtype)
 
     def record(self, case: dict[str, Any], name: str) -> Array:
@@ -70,22 +74,22 @@ class AskedCases:
         (row,) = self.space.rows(own, 1, self.dtype)
         return np.asarray(row)
 
-    def from_schema(self, rng: np.random.Generator, count: int) -> Atoms:
+    def from_schema(self, rng: np.random.Generator, count: int) -> Variables:
         """Draw cases with each feature drawn by itself."""
-        atoms = {}
+        variables = {}
         for name in self.question.inputs:
             for feature, values in self.space.sample(rng, count).items():
-                atoms[f"{name}.{feature}"] = self._round_as_rows(values)
-        return self.with_draws(atoms, count, rng)
+                variables[f"{name}.{feature}"] = self._round_as_rows(values)
+        return self.with_draws(variables, count, rng)
 
     def from_rows(
         self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
-    ) -> Atoms:
+    ) -> Variables:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
         if not len(data):
             return self.from_schema(rng, 0)
-        atoms = {}
+        variables = {}
         for name in self.question.inputs:
             rows = data[rng.integers(0, len(data), count)]
             other = self.space.sample(rng, count)
@@ -96,8 +100,8 @@ class AskedCases:
                     one.decode_values(rows),
                 )
                 changed = rng.random(count) < share
-                atoms[f"{name}.{feature}"] = np.where(changed, drawn, kept)
-        return self.with_draws(atoms, count, rng)
+                variables[f"{name}.{feature}"] = np.where(changed, drawn, kept)
+        return self.with_draws(variables, count, rng)
 
     def _round_as_rows(self, values: Array) -> Array:
         """Return numbers as rows hold them."""
@@ -106,31 +110,33 @@ class AskedCases:
         return values.astype(self.dtype).astype(np.float64)
 
 
-def size_of(atoms: Atoms) -> int:
+def size_of(variables: Variables) -> int:
     """Return how many cases there are."""
-    return len(next(iter(atoms.values())))
+    return len(next(iter(variables.values())))
 
 
-def choose_cases(atoms: Values, index: Any) -> Atoms:
+def choose_cases(variables: Values, index: Any) -> Variables:
     """Return some of the cases."""
-    return {name: values[index] for name, values in atoms.items()}
+    return {name: values[index] for name, values in variables.items()}
 
 
-def find_violated(question: Question, answers: Sequence[Array], atoms: Values) -> Array:
+def find_violated(
+    question: Question, answers: Sequence[Array], variables: Values
+) -> Array:
     """Return in which cases an ensures does not hold, given the model's answers."""
     values = {f"{ANSWER}{call}": np.asarray(a) for call, a in enumerate(answers)}
     count = len(answers[0])
     bad = np.zeros(count, bool)
     for formula in question.ensures:
-        bad |= ~holds(formula, {**values, **atoms}, count)
+        bad |= ~holds(formula, {**values, **variables}, count)
     return bad
 
 
-def one_case(atoms: Atoms, number: int) -> dict[str, Any]:
-    """Return the atoms of one case."""
-    return {name: values[number].item() for name, values in atoms.items()}
+def one_case(variables: Variables, number: int) -> dict[str, Any]:
+    """Return the variables of one case."""
+    return {name: values[number].item() for name, values in variables.items()}
 
 
-def columns_of(case: dict[str, Any], count: int) -> Atoms:
+def columns_of(case: dict[str, Any], count: int) -> Variables:
     """Return one case many times."""
     return {name: np.repeat(np.array([value]), count) for name, value in case.items()}

@@ -20,21 +20,21 @@ from nomos.engine.space import count_from
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
-from nomos.verify.question.cases import AskedCases, Atoms, choose_cases
+from nomos.verify.question.cases import AskedCases, Variables, choose_cases
 from nomos.verify.question.cuts import Cuts, direction, divide_integers, divide_reals
 from nomos.verify.question.formulas import evaluate, holds
 from nomos.verify.question.space import FeatureRange
-from nomos.verify.question.symbolic import Draw, Question, Write, atoms
+from nomos.verify.question.symbolic import Draw, Question, Write, variables
 
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
 _CHUNK = 400_000  # rows that are compressed at once
-_LAST = ""  # beside atoms: the last number for which the first of a part stands
+_LAST = ""  # beside variables: the last number for which the first of a part stands
 
 
 @dataclass(frozen=True, slots=True)
 class AtomGroup:
-    """Atoms that depend on each other, and all that is said of them alone."""
+    """Variables that depend on each other, and all that is said of them alone."""
 
     features: tuple[str, ...]
     draws: tuple[Draw, ...]
@@ -45,10 +45,10 @@ class AtomGroup:
 
 @dataclass(frozen=True, slots=True)
 class CaseTable:
-    """The combinations of coupled values: those of slots and, as an example, of atoms."""
+    """The combinations of coupled values: those of slots and, as an example, of variables."""
 
     slots: Mapping[Slot, Array]
-    atoms: Atoms
+    variables: Variables
     counts: Array
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class CaseTable:
 
 
 def groups(cases: AskedCases) -> list[AtomGroup]:
-    """Return the atoms of a question in groups that are independent of each other."""
+    """Return the variables of a question in groups that are independent of each other."""
     question = cases.question
     slots = {
         (call, name): value
@@ -69,14 +69,19 @@ def groups(cases: AskedCases) -> list[AtomGroup]:
         for name, value in record.items()
     }
     free = [f"{i}.{name}" for i in question.inputs for name in cases.space.ranges]
-    members = {atom: {atom} for atom in (*free, *(d.atom for d in question.draws))}
-    coupled = [{d.atom} | atoms(d.low) | atoms(d.high) for d in question.draws]
+    members = {
+        variable: {variable}
+        for variable in (*free, *(d.variable for d in question.draws))
+    }
+    coupled = [
+        {d.variable} | variables(d.low) | variables(d.high) for d in question.draws
+    ]
     written = [write.value for write in question.writes]
     said = [*question.guards, *slots.values(), *written]
-    used = {id(formula): atoms(formula) for formula in said}
+    used = {id(formula): variables(formula) for formula in said}
     coupled += map(set, used.values())
     for together in coupled:
-        joined = set[str]().union(*(members[atom] for atom in together))
+        joined = set[str]().union(*(members[variable] for variable in together))
         members |= dict.fromkeys(joined, joined)
     apart = {id(own): own for own in members.values()}.values()
     found = [_make_group(question, own, slots, used) for own in apart]
@@ -90,17 +95,17 @@ def _make_group(
     slots: Mapping[Slot, core.Expr],
     used: Mapping[int, frozenset[str]],
 ) -> AtomGroup:
-    """Return what is said of these atoms; of none: what is said of constants.
+    """Return what is said of these variables; of none: what is said of constants.
 
-    `used` has the atoms of each formula, by its identity.
+    `used` has the variables of each formula, by its identity.
     """
 
     def mine(expr: core.Expr) -> bool:
         return not used[id(expr)].isdisjoint(own) if own else not used[id(expr)]
 
     return AtomGroup(
-        tuple(sorted(atom for atom in own if "." in atom)),
-        tuple(draw for draw in question.draws if draw.atom in own),
+        tuple(sorted(variable for variable in own if "." in variable)),
+        tuple(draw for draw in question.draws if draw.variable in own),
         tuple(guard for guard in question.guards if mine(guard)),
         tuple(write for write in question.writes if mine(write.value)),
         {slot: value for slot, value in slots.items() if mine(value)},
@@ -124,21 +129,21 @@ class _Builder:
         self, cases: AskedCases, group: AtomGroup, keys: TreeKeys | None
     ) -> None:
         self.cases, self.group, self.keys = cases, group, keys
-        self.values: Atoms = {}
+        self.values: Variables = {}
         self.counts: Array = np.ones(1, np.int64)
         self.guards = list(group.guards)
 
     def table(self) -> CaseTable:
         late = self._late_feature()
-        for atom in self.group.features:
-            if atom != late:
-                listed, count = self._add_range(atom).values(), len(self.counts)
+        for variable in self.group.features:
+            if variable != late:
+                listed, count = self._add_range(variable).values(), len(self.counts)
                 self._expand_rows(
-                    atom, np.full(count, len(listed)), np.tile(listed, count)
+                    variable, np.full(count, len(listed)), np.tile(listed, count)
                 )
         self._filter_rows()
         for draw in self.group.draws:
-            if late is not None and late in atoms(draw.low) | atoms(draw.high):
+            if late is not None and late in variables(draw.low) | variables(draw.high):
                 raise NotProvable("a real feature bounds a draw", draw.low.span)
             self._add_draw(draw, last=late is None and draw is self.group.draws[-1])
             self._filter_rows()
@@ -154,8 +159,8 @@ class _Builder:
         }
         return CaseTable(slots, values, counts)
 
-    def _add_range(self, atom: str) -> FeatureRange:
-        return self.cases.space.range_of(atom)
+    def _add_range(self, variable: str) -> FeatureRange:
+        return self.cases.space.range_of(variable)
 
     def _late_feature(self) -> str | None:
         """Return the feature that has too many values to be listed, if there is one."""
@@ -168,7 +173,7 @@ class _Builder:
             )
         if total <= LARGEST_TABLE:
             return reals[0] if reals else None
-        largest = max(sizes, key=lambda atom: sizes[atom])
+        largest = max(sizes, key=lambda variable: sizes[variable])
         if reals or total // sizes[largest] > LARGEST_TABLE:
             raise NotProvable(
                 f"{', '.join(sizes)} depend on each other and have "
@@ -176,19 +181,19 @@ class _Builder:
             )
         return largest
 
-    def _expand_rows(self, atom: str, lengths: Array, values: Array) -> None:
-        """Combine each row with so many values of its own for an atom."""
+    def _expand_rows(self, variable: str, lengths: Array, values: Array) -> None:
+        """Combine each row with so many values of its own for an variable."""
         if lengths.sum() > LARGEST_TABLE:
-            raise NotProvable(f"{atom} and what depends on it has too many values")
+            raise NotProvable(f"{variable} and what depends on it has too many values")
         self._keep_rows(np.repeat(np.arange(len(lengths)), lengths))
-        self.values[atom] = values
+        self.values[variable] = values
 
     def _keep_rows(self, index: Array) -> None:
         self.values, self.counts = choose_cases(self.values, index), self.counts[index]
 
     def _filter_rows(self) -> None:
         for guard in list(self.guards):
-            if atoms(guard) <= self.values.keys():
+            if variables(guard) <= self.values.keys():
                 self.guards.remove(guard)
                 self._keep_rows(
                     np.flatnonzero(holds(guard, self.values, len(self.counts)))
@@ -202,9 +207,9 @@ class _Builder:
             raise NotProvable("this draw has too many values", draw.low.span)
         lengths = high - low + 1
         if float(lengths.astype(float).sum()) <= LARGEST_TABLE:
-            self._expand_rows(draw.atom, lengths, count_from(low, lengths))
+            self._expand_rows(draw.variable, lengths, count_from(low, lengths))
         elif last and self.keys is not None:
-            self._divide_integers(draw.atom, low, high)
+            self._divide_integers(draw.variable, low, high)
         else:
             raise NotProvable("this draw has too many values", draw.low.span)
 
@@ -214,23 +219,25 @@ class _Builder:
             raise NotProvable("a bound of this draw is no whole number", bound.span)
         return value.astype(np.int64)
 
-    def _divide_feature(self, atom: str) -> None:
-        one, count = self._add_range(atom), len(self.counts)
+    def _divide_feature(self, variable: str) -> None:
+        one, count = self._add_range(variable), len(self.counts)
         if self.keys is None:
-            raise NotProvable(f"`{atom}` has too many values to be listed")
+            raise NotProvable(f"`{variable}` has too many values to be listed")
         if not one.is_real:
             low, high = (np.full(count, int(v), np.int64) for v in (one.low, one.high))
-            self._divide_integers(atom, low, high)
+            self._divide_integers(variable, low, high)
             return
         ends = np.array([one.low, one.high], self.cases.dtype)
-        index, values = divide_reals(ends, self.values, count, self._range_cuts(atom))
+        index, values = divide_reals(
+            ends, self.values, count, self._range_cuts(variable)
+        )
         self._keep_rows(index)
-        self.values[atom] = values
+        self.values[variable] = values
         self._filter_rows()
 
-    def _divide_integers(self, atom: str, low: Array, high: Array) -> None:
+    def _divide_integers(self, variable: str, low: Array, high: Array) -> None:
         """Take one of the numbers between which nothing changes, for all of them."""
-        cuts = self._range_cuts(atom)
+        cuts = self._range_cuts(variable)
         step = max(1, _CHUNK // max(1, cuts.size))
         parts = []
         before, counts, guards = self.values, self.counts, list(self.guards)
@@ -240,7 +247,7 @@ class _Builder:
             index, values, lengths = divide_integers(low[some], high[some], own, cuts)
             self.values = {
                 **choose_cases(own, index),
-                atom: values,
+                variable: values,
                 _LAST: values + lengths - 1,
             }
             self.counts = _product(counts[some][index], lengths)
@@ -248,22 +255,24 @@ class _Builder:
             self._filter_rows()
             lasts = self.values.pop(_LAST)
             for write in self.group.writes:
-                if direction(write.value, atom):  # what lies between the ends fits, too
+                if direction(
+                    write.value, variable
+                ):  # what lies between the ends fits, too
                     self._check_write(write, self.values)
-                    self._check_write(write, {**self.values, atom: lasts})
+                    self._check_write(write, {**self.values, variable: lasts})
             parts.append(self._merge_rows())
         self.values = {
             name: np.concatenate([part[0][name] for part in parts])
-            for name in (*before, atom)
+            for name in (*before, variable)
         }
         self.counts = np.concatenate([part[1] for part in parts])
 
-    def _range_cuts(self, atom: str) -> Cuts:
+    def _range_cuts(self, variable: str) -> Cuts:
         assert self.keys is not None
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
-        return Cuts(atom, slots, [*self.guards], self.keys)
+        return Cuts(variable, slots, [*self.guards], self.keys)
 
-    def _merge_rows(self) -> tuple[Atoms, Array]:
+    def _merge_rows(self) -> tuple[Variables, Array]:
         """Keep one row of those that no key tells apart, with all their cases."""
         values, counts = self.values, self.counts
         if self.keys is None or not len(counts):
@@ -281,7 +290,7 @@ class _Builder:
         np.add.at(sums, inverse.reshape(-1), exact)
         return choose_cases(values, first), sums
 
-    def _check_write(self, write: Write, at: Atoms) -> None:
+    def _check_write(self, write: Write, at: Variables) -> None:
         """Refuse a value that a row would hold otherwise, or not at all."""
         values = evaluate(write.value, at, len(self.counts))
         one, dtype = self.cases.space.ranges[write.feature], self.cases.dtype

@@ -14,14 +14,14 @@ from nomos.lang import core
 from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import choose_cases
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.symbolic import atoms, difference
+from nomos.verify.question.symbolic import difference, variables
 
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Where the range of an atom has to be cut: at cells of slots, and at guards."""
+    """Where the range of an variable has to be cut: at cells of slots, and at guards."""
 
-    atom: str
+    variable: str
     slots: Sequence[tuple[str, core.Expr]]
     guards: Sequence[core.Expr]
     keys: TreeKeys
@@ -36,7 +36,7 @@ class Cuts:
         """Yield the comparisons on which the guards depend."""
         for guard in self.guards:
             for node in _list_tests(guard):
-                if self.atom in atoms(node):
+                if self.variable in variables(node):
                     yield node
 
 
@@ -53,17 +53,17 @@ def _list_tests(expr: core.Expr) -> Iterator[core.Compare]:
             raise NotProvable("this condition is no comparison", expr.span)
 
 
-def direction(expr: core.Expr, atom: str) -> int:
-    """Return 1 where a formula rises with an atom, -1 where it falls, 0 without it."""
-    if atom not in atoms(expr):
+def direction(expr: core.Expr, variable: str) -> int:
+    """Return 1 where a formula rises with an variable, -1 where it falls, 0 without it."""
+    if variable not in variables(expr):
         return 0
     match expr:
         case core.Variable():
             return 1
         case core.Negate(operand=operand):
-            return -direction(operand, atom)
+            return -direction(operand, variable)
         case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
-            one, two = direction(left, atom), direction(right, atom)
+            one, two = direction(left, variable), direction(right, variable)
             two = two if sign == "+" else -two
             if one * two >= 0:
                 return one or two
@@ -71,10 +71,10 @@ def direction(expr: core.Expr, atom: str) -> int:
             for factor, other in ((left, right), (right, left)):
                 if isinstance(factor, core.Constant):
                     factor_sign = int(np.sign(float(factor.value)))  # type: ignore[arg-type]  # a number
-                    return factor_sign * direction(other, atom)
+                    return factor_sign * direction(other, variable)
         case _:
             pass
-    raise NotProvable(f"how this changes with {atom} is not plain", expr.span)
+    raise NotProvable(f"how this changes with {variable} is not plain", expr.span)
 
 
 def divide_integers(
@@ -82,10 +82,10 @@ def divide_integers(
 ) -> tuple[Array, Array, Array]:
     """Cut each row's range; returns rows, the first number of each part, and lengths."""
     count = len(low)
-    at_low = {**values, cuts.atom: low}
+    at_low = {**values, cuts.variable: low}
     edges = [low[:, None]]
     for name, formula in cuts.slots:
-        slope, base = _find_affine(formula, at_low, cuts.atom, low, count)
+        slope, base = _find_affine(formula, at_low, cuts.variable, low, count)
         starts = cuts.keys.starts(name)
         if slope and not cuts.keys.rises(name):
             raise NotProvable(f"`{name}` has too many values to be listed")
@@ -94,7 +94,7 @@ def divide_integers(
         elif slope < 0:
             edges.append(base[:, None] - starts + 1)
     for test in cuts.comparisons():
-        slope, base = _find_affine(difference(test), at_low, cuts.atom, low, count)
+        slope, base = _find_affine(difference(test), at_low, cuts.variable, low, count)
         if slope:
             zero = np.floor(-base * slope).astype(np.int64)[:, None]
             edges += [zero, zero + 1]
@@ -107,16 +107,22 @@ def divide_integers(
 
 
 def _find_affine(
-    formula: core.Expr, at_low: Mapping[str, Array], atom: str, low: Array, count: int
+    formula: core.Expr,
+    at_low: Mapping[str, Array],
+    variable: str,
+    low: Array,
+    count: int,
 ) -> tuple[int, Array]:
-    """Return the slope of a formula (0, 1 or -1), and its value where the atom is 0."""
-    slope = direction(formula, atom)
+    """Return the slope of a formula (0, 1 or -1), and its value where the variable is 0."""
+    slope = direction(formula, variable)
     if slope == 0 or count == 0:
         return 0, low
     here = evaluate(formula, at_low, count)
-    there = evaluate(formula, {**at_low, atom: low + 1}, count)
+    there = evaluate(formula, {**at_low, variable: low + 1}, count)
     if not (there - here == slope).all():
-        raise NotProvable(f"{atom} has too many values to be multiplied", formula.span)
+        raise NotProvable(
+            f"{variable} has too many values to be multiplied", formula.span
+        )
     return slope, here - slope * low
 
 
@@ -128,22 +134,22 @@ def divide_reals(
     if dtype.kind != "f":
         raise NotProvable("a real feature in rows of whole numbers")
     for name, formula in cuts.slots:
-        direction(formula, cuts.atom)
+        direction(formula, cuts.variable)
         if not cuts.keys.rises(name):
             raise NotProvable(
                 f"`{name}` is real, and the model distinguishes its values"
             )
     for test in cuts.comparisons():
-        direction(difference(test), cuts.atom)
+        direction(difference(test), cuts.variable)
     rows = np.arange(count)
-    firsts, lasts = (np.repeat(place, count) for place in _order_float(ends))
+    firsts, lasts = (np.repeat(place, count) for place in order_float(ends))
     done: list[tuple[Array, Array]] = []
     while len(rows):
         own = choose_cases(values, rows)
-        ends_of = (_float_at(places, dtype) for places in (firsts, lasts))
+        ends_of = (float_at(places, dtype) for places in (firsts, lasts))
         sides = [_list_signs(cuts, own, at, len(rows)) for at in ends_of]
         alike = (sides[0] == sides[1]).all(axis=1)
-        done.append((rows[alike], _float_at(firsts[alike], dtype)))
+        done.append((rows[alike], float_at(firsts[alike], dtype)))
         rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         rows = np.concatenate([rows, rows])
@@ -153,8 +159,8 @@ def divide_reals(
 
 
 def _list_signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> Array:
-    """Return all that may change with the atom, each of which rises or falls with it."""
-    values = {**own, cuts.atom: at.astype(np.float64)}
+    """Return all that may change with the variable, each of which rises or falls with it."""
+    values = {**own, cuts.variable: at.astype(np.float64)}
     found = [np.zeros((count, 1), np.int64)]
     for name, formula in cuts.slots:
         found.append(cuts.keys.of(name, np.array(evaluate(formula, values, count))))
@@ -165,14 +171,14 @@ def _list_signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> 
     return np.concatenate(found, axis=1)
 
 
-def _order_float(numbers: Array) -> Array:
+def order_float(numbers: Array) -> Array:
     """Return whole numbers in the order of floats."""
     bits: Array = numbers.view(f"i{numbers.itemsize}")
     return _turn_negatives(bits).astype(np.int64)
 
 
-def _float_at(places: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the floats at places that `_place` gave."""
+def float_at(places: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the floats at places that `order_float` gave."""
     bits = places.astype(f"i{dtype.itemsize}")
     return _turn_negatives(bits).view(dtype)
 

@@ -19,7 +19,7 @@ from nomos.lang import core
 
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
-Sum = tuple[dict[str, float], float]  # the weights of atoms, and a constant
+Sum = tuple[dict[str, float], float]  # the weights of variables, and a constant
 Leaf = TypeVar("Leaf")
 # The ways in which a difference comes to a relation: above or below 0, strictly or not.
 SIDES: dict[str, list[list[tuple[int, bool]]]] = {
@@ -143,7 +143,7 @@ def _evaluate_logic(expr: core.Logic, values: Values, count: int) -> Array:
 
 
 def linear(expr: core.Expr) -> Sum:
-    """Return a formula as weights of its atoms and a constant."""
+    """Return a formula as weights of its variables and a constant."""
     match expr:
         case core.Constant(value=int() | float() as value):
             return {}, float(value)

@@ -118,9 +118,9 @@ class Space:
         """Whether some feature has more values than can be counted."""
         return any(one.is_real for one in self.ranges.values())
 
-    def range_of(self, atom: str) -> FeatureRange:
+    def range_of(self, variable: str) -> FeatureRange:
         """Return the range of a feature of an input, such as `x1.age`."""
-        return self.ranges[atom.partition(".")[2]]
+        return self.ranges[variable.partition(".")[2]]
 
     def inside(self, data: Array) -> Array:
         """Return which rows lie in the space; one with a missing value does not."""

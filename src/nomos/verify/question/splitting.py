@@ -14,7 +14,7 @@ from nomos.lang import core
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.symbolic import asks_answer, atoms
+from nomos.verify.question.symbolic import asks_answer, variables
 
 _MOST_PARTS = 64
 
@@ -50,7 +50,7 @@ def _input_parts(expr: core.Expr) -> Iterator[core.Expr]:
     if asks_answer(expr):
         for child in core.children(expr):
             yield from _input_parts(child)
-    elif atoms(expr):
+    elif variables(expr):
         yield expr
 
 
@@ -61,11 +61,11 @@ def _is_truth(expr: core.Expr) -> bool:
 def _list_values(part: core.Expr, cases: AskedCases) -> list[Any]:
     if _is_truth(part):
         return [True, False]
-    used = atoms(part)
+    used = variables(part)
     for group in groups(cases):
-        if used <= {*group.features, *(draw.atom for draw in group.draws)}:
+        if used <= {*group.features, *(draw.variable for draw in group.draws)}:
             rows = table(cases, group)
-            return list(np.unique(evaluate(part, rows.atoms, len(rows))).tolist())
+            return list(np.unique(evaluate(part, rows.variables, len(rows))).tolist())
     raise NotProvable("this depends on several features at once", part.span)
 
 

@@ -1,6 +1,6 @@
 """Run a spec on symbols: what it asks of the model, as formulas over features and draws.
 
-A formula is an expression of the core whose variables are atoms: `x1.age` (a feature of
+A formula is an expression of the core whose variables are variables: `x1.age` (a feature of
 an input), `randInt#0` (a draw) or `answer#0` (what the model answers to a call).
 """
 
@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
-from nomos.engine.unchanged import compared_functions
+from nomos.engine.vectorized.unchanged import compared_functions
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.lang.types import Type
@@ -29,9 +29,9 @@ _PROVABLE = ("forall", "exists", "count", "sum")
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A `randInt`: the atom of its value, and its bounds."""
+    """A `randInt`: the variable of its value, and its bounds."""
 
-    atom: str
+    variable: str
     low: core.Expr
     high: core.Expr
 
@@ -46,7 +46,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a spec asks: for all atoms that fulfil the guards, do the ensures hold?"""
+    """What a spec asks: for all variables that fulfil the guards, do the ensures hold?"""
 
     spec: core.Spec
     inputs: tuple[str, ...]
@@ -58,8 +58,8 @@ class Question:
     ensures: tuple[core.Expr, ...]
 
 
-def atoms(expr: core.Expr) -> frozenset[str]:
-    """Return the atoms in a formula."""
+def variables(expr: core.Expr) -> frozenset[str]:
+    """Return the variables in a formula."""
     return frozenset(
         node.name for node in core.walk(expr) if isinstance(node, core.Variable)
     )
@@ -67,7 +67,9 @@ def atoms(expr: core.Expr) -> frozenset[str]:
 
 def asks_answer(*formulas: core.Expr) -> bool:
     """Tell whether what the model answers stands in a formula."""
-    return any(atom.startswith(ANSWER) for one in formulas for atom in atoms(one))
+    return any(
+        variable.startswith(ANSWER) for one in formulas for variable in variables(one)
+    )
 
 
 def difference(test: core.Compare) -> core.Expr:
@@ -137,7 +139,7 @@ def _require_change(run: _Run, guards: list[core.Expr]) -> list[core.Expr]:
 
 def _differs_always(run: _Run, test: core.Compare) -> bool:
     """Tell whether two values differ whatever is drawn, as `v` and `v + randInt(1, 9)`."""
-    draws = {draw.atom: (draw.low, draw.high) for draw in run.draws}
+    draws = {draw.variable: (draw.low, draw.high) for draw in run.draws}
     try:
         weights, low = linear(difference(test))
     except NotProvable:
@@ -182,7 +184,8 @@ class _Run:
         self.lazy = 0  # how many right sides of logic surround what is evaluated
         self.scope: dict[str, Symbol] = {
             name: {
-                f.name: _make_atom(f"{name}.{f.name}", f.type) for f in schema.features
+                f.name: _make_variable(f"{name}.{f.name}", f.type)
+                for f in schema.features
             }
             for name in spec.inputs
         }
@@ -331,9 +334,9 @@ class _Run:
         low, high = self.formula(expr.low), self.formula(expr.high)
         if asks_answer(low, high):
             raise NotProvable("an answer of the model bounds a draw", expr.span)
-        atom = _make_atom(f"randInt#{len(self.draws)}", Type.INT, expr.span)
-        self.draws.append(Draw(atom.name, low, high))
-        return atom
+        variable = _make_variable(f"randInt#{len(self.draws)}", Type.INT, expr.span)
+        self.draws.append(Draw(variable.name, low, high))
+        return variable
 
     def _run_call(self, expr: core.Call) -> core.Expr:
         if expr.function == "missing":
@@ -357,7 +360,7 @@ class _Run:
         if record not in self.calls:
             self.calls.append(record)
         place = self.calls.index(record)
-        return _make_atom(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
+        return _make_variable(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
 
 
 def _restrict_body(expr: core.Quantifier, condition: core.Expr) -> core.Expr:
@@ -376,5 +379,5 @@ def _no_record(value: Symbol, expr: core.Expr) -> core.Expr:
     return value
 
 
-def _make_atom(name: str, kind: Type, span: Span | None = None) -> core.Variable:
+def _make_variable(name: str, kind: Type, span: Span | None = None) -> core.Variable:
     return core.Variable(name, span=span or Span(0, 0), type=kind)

@@ -14,7 +14,7 @@ from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.groups.features import Raw, raw_features
-from nomos.groups.grouping import group_bugs, tell_apart
+from nomos.groups.grouping import can_group_by_outputs, group_bugs
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bug_list import BugList, with_values
 from nomos.results.result import Bug, Result
@@ -51,7 +51,7 @@ class Request:
     shrink: bool
 
 
-# Groups, and smaller cases by the ids of bugs.
+# Groups, and shrunk cases by the ids of bugs.
 Explained = tuple[Analysis, Mapping[str, Shrunk]]
 
 
@@ -77,7 +77,7 @@ def _has_all_violations(result: Result) -> bool:
 
 
 def add_explanation(result: Result, found: Explained | None) -> Result:
-    """Return a result with its groups, and bugs with their smaller cases."""
+    """Return a result with its groups, and bugs with their shrunk cases."""
     if found is None:
         return result
     analysis, shrunk = found
@@ -110,7 +110,7 @@ def _group_bugs(engine: Engine, request: Request) -> Analysis:
     """Put bugs into groups by contrast with a sample of all judged cases."""
     result, sample, spec = request.result, request.sample, engine.program.spec
     counts, bugs = result.counts, with_values(result.bugs)
-    sampling = Sampling(engine, by_outputs=tell_apart(bugs), k=counts.k)
+    sampling = Sampling(engine, by_outputs=can_group_by_outputs(bugs), k=counts.k)
     most, described = most_sampled(engine), _describe_bugs(engine, bugs)
     calls = 0
     if described and result.search == "exhaustive":

@@ -38,6 +38,7 @@ from nomos.results.verdict import flaky_text
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
 _FEWEST = 10  # however slow the model is
+_OF_VIOLATED = 60  # a sample with violations claims no more of the others
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
 _SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
@@ -90,9 +91,12 @@ def needs_check(result: Result) -> bool:
 
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     """Run some cases of a campaign again as it did: in batches, by its own model."""
-    schema, counts = engine.program.schema, result.counts
+    counts = result.counts
+    wanted = ENOUGH if counts.k else _FEWEST
+    if result.verdict == "violated" and not result.is_complete:
+        wanted = min(wanted, _OF_VIOLATED)
     # Each case as before, in isolation, and in another batch.
-    wanted = engine.count_affordable(3 * (ENOUGH if counts.k else _FEWEST)) // 3
+    wanted = engine.count_affordable(3 * wanted) // 3
     if not wanted:
         raise CallsSpent("the calls or the time are used up")
     listed = _all_cases(engine, result, wanted)
@@ -118,8 +122,7 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     unvaried: tuple[str, ...] = ()
     has_all = engine.mode != "sequential"
     if result.verdict != "violated" and has_all and len(rows) >= _FEWEST:
-        shown = {n: [describe(v, schema) for v in vs] for n, vs in values.items()}
-        unvaried = _find_constants(engine, shown)
+        unvaried = _find_constants(engine, values)
     outputs = {
         name: list(map(to_comparable, values[name]))
         for name in engine.program.spec.outputs
@@ -361,12 +364,14 @@ def _find_constants(engine: Engine, values: Mapping[str, list[Any]]) -> tuple[st
     """
     spec = engine.program.spec
     outputs = [values[name] for name in spec.outputs]
-    if len(outputs) > 1 and all(one.count(one[0]) == len(one) for one in outputs):
-        shown = {name: _short(values[name][0]) for name in spec.outputs}
-        return tuple(f"{name} = {text}" for name, text in shown.items())
+    if len(outputs) > 1 and all(
+        all(is_same_answer(one[0], value) for value in one) for one in outputs
+    ):
+        first = {n: describe(values[n][0], engine.program.schema) for n in spec.outputs}
+        return tuple(f"{name} = {_short(value)}" for name, value in first.items())
     return tuple(
         f"{let.name} = {name}"
         for let in spec.variables
         for name in spec.inputs
-        if values[let.name] == values[name]
+        if all(map(is_same_answer, values[let.name], values[name]))
     )

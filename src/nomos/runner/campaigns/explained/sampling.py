@@ -83,7 +83,7 @@ def sample_listed(
 
 def most_sampled(engine: Engine) -> int:
     """Return how many cases may be looked at: fewer where records are large."""
-    most = max(1000, _MOST_BYTES // max(1, engine.program.record_bytes))
+    most = max(1000, _MOST_BYTES // max(1, engine.program.case_bytes))
     most = engine.count_affordable(most)
     if not most:
         raise CallsSpent

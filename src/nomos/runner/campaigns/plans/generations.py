@@ -42,7 +42,9 @@ class Generations(Plan):
             return next_case == self.next_first
         return next_case % self.strategy.size == 0
 
-    def next(self, wanted: float, cases_per_input: float) -> Range | None:
+    def next(
+        self, wanted: float, cases_per_input: float, *, shares: bool = False
+    ) -> Range | None:
         """Return the next generation; None while it waits for the one before."""
         if self._awaits_verdicts:
             return None

@@ -16,9 +16,14 @@ ON_DEVICE = 2**19  # on a device they do: violations are run again in larger bat
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
+_AT_FIRST = (
+    4  # times as long, where only a short chunk is known: it cost mostly its calls
+)
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
-_WAITING = 10  # times as long a chunk may take in which a worker waits for answers
-_STEPS = (8, 2)  # between sizes; on a device, larger ones pay off
+# Times as long a chunk may take in which a worker waits for answers: at its end it waits
+# for the last of them alone, for those that were sent again or never came.
+_WAITING = 20
+_STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class Plan:
         self._largest = largest
         self._longest = _LONGEST_S if largest <= LARGEST else _LONGEST_ON_DEVICE_S
         self.cost: float | None = None  # seconds a case takes, the least so far
+        self._is_first = False  # whether the cost is that of the first range alone
         self._waits = False  # for a service or a file: more cases wait no longer
 
     def can_resume(self, next_case: int) -> bool:
@@ -111,9 +117,13 @@ class Plan:
         """Whether there is nothing left to plan."""
         return self.total is not None and self.next_first >= self.total
 
-    def next(self, wanted: float, cases_per_input: float) -> Range | None:
+    def next(
+        self, wanted: float, cases_per_input: float, *, shares: bool = False
+    ) -> Range | None:
         """Return the next range, with no more cases than are wanted; None: wait."""
-        count = max(1, int(min(self._size(), wanted)))
+        # Where all are likely to be over in time, they are one range, but for what is shared.
+        fits = not shares and wanted <= min(self._fit(), self._largest)
+        count = max(1, int(wanted if fits else min(self._size(), wanted)))
         if self.total is not None:
             count = max(1, int(self._size() / max(1.0, cases_per_input)))
             count = min(count, self.total - self.next_first)
@@ -124,12 +134,19 @@ class Plan:
     def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
         """Take in the verdicts on a range; here they change nothing."""
 
-    def _size(self) -> int:
-        """Return how many cases are over in time: one of a few sizes, for any speed."""
+    def _fit(self) -> float:
+        """Return how many cases are over in time."""
         if self.batch is not None or self.cost is None:
             return self.batch or SMALLEST
         longest = self._longest * (_WAITING if self._waits else 1)
-        fit, step = longest / max(self.cost, 1e-9), _STEPS[self._largest > LARGEST]
+        longest *= _AT_FIRST if self._is_first else 1
+        return longest / max(self.cost, 1e-9)
+
+    def _size(self) -> int:
+        """Return how many cases are over in time: one of a few sizes, for any speed."""
+        fit, step = self._fit(), _STEPS[self._waits or self._largest > LARGEST]
+        if self.batch is not None or self.cost is None:
+            return int(fit)
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
         return min(self._largest, size)
 
@@ -138,6 +155,8 @@ class Plan:
         seconds, cases = sum(p.seconds for p in parts), sum(map(len, parts))
         self._waits = sum(p.busy_s for p in parts) < seconds / 4
         if cases and self.cost is not None and seconds < _TOO_LONG * self._longest:
+            self._is_first = False
             self.cost = min(self.cost, seconds / cases)
         elif cases:  # the first, or the model has become slow
+            self._is_first = self.cost is None and not self.is_listed
             self.cost = seconds / cases

@@ -1,4 +1,4 @@
-"""Lanes: blocks of any Python, whose questions to the model are asked together."""
+"""CoroutineBlock: blocks of any Python, whose questions to the model are asked together."""
 
 import gc
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from nomos import Discard, Domain, ModelError, batched, random
 from nomos.engine.answers import Answers
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
-from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Hub, Lane
+from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Coroutine, Hub
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
@@ -191,22 +191,22 @@ def test_an_abandoned_lane_asks_no_more() -> None:
                 told.append(type(error).__name__)
 
     with pytest.raises(ModelError):
-        Hub(Answers(1)).run([Lane(stubborn)])
+        Hub(Answers(1)).run([Coroutine(stubborn)])
     assert told == ["GreenletExit"] * 3
 
 
 def test_each_lane_has_its_result_or_its_failure() -> None:
     domain = Walks()
     cases = [(n * 997, n % 3) for n in range(20)]
-    lanes = [Lane(domain.walk, case) for case in cases]
-    Hub(Answers(1), most_live=3).run(lanes)
-    for lane, case in zip(lanes, cases, strict=True):
-        if lane.failure is None:
-            assert lane.result == domain.walk(*case)
+    coroutines = [Coroutine(domain.walk, case) for case in cases]
+    Hub(Answers(1), most_live=3).run(coroutines)
+    for coroutine, case in zip(coroutines, cases, strict=True):
+        if coroutine.failure is None:
+            assert coroutine.result == domain.walk(*case)
         else:
-            with pytest.raises(type(lane.failure)):
+            with pytest.raises(type(coroutine.failure)):
                 domain.walk(*case)
-    assert any(lane.failure for lane in lanes)
+    assert any(coroutine.failure for coroutine in coroutines)
 
 
 def test_a_lane_asks_alone_where_the_batch_failed_for_another_reason() -> None:
@@ -218,9 +218,9 @@ def test_a_lane_asks_alone_where_the_batch_failed_for_another_reason() -> None:
             return numbers
 
     domain = Crowded()
-    lanes = [Lane(domain.answer, (n,)) for n in range(400)]
-    Hub(Answers(1)).run(lanes)
-    assert [lane.result for lane in lanes] == list(range(400))
+    coroutines = [Coroutine(domain.answer, (n,)) for n in range(400)]
+    Hub(Answers(1)).run(coroutines)
+    assert [coroutine.result for coroutine in coroutines] == list(range(400))
 
 
 def test_an_interrupt_inside_a_lane_is_not_kept(make: Callable[..., Any]) -> None:

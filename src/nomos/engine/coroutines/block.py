@@ -1,4 +1,4 @@
-"""Run a block as Python for many cases at once: each case is a lane of the hub."""
+"""Run a block as Python for many cases at once: each case is a coroutine of the hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers
 from nomos.engine.choices import CaseDraws
-from nomos.engine.coroutines.hub import Hub, Lane
+from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.interpreter import reason
 from nomos.engine.program import Function, Program, Running
@@ -22,8 +22,8 @@ from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 
 
-class LaneCase(Lane):
-    """A case whose block runs in a lane; it draws on where its vars ended."""
+class BlockCoroutine(Coroutine):
+    """A case whose block runs in a coroutine; it draws on where its vars ended."""
 
     __slots__ = ("_draws", "address", "chunk")
 
@@ -35,7 +35,7 @@ class LaneCase(Lane):
         address: tuple[int, int],
         places: Sequence[int],
     ) -> None:
-        # Written out, not left to Lane: there is one for every case.
+        # Written out, not left to Coroutine: there is one for every case.
         self.function = block
         self.arguments = self.items = arguments  # the inputs come first
         self.places = places
@@ -43,7 +43,8 @@ class LaneCase(Lane):
         self.failure: BaseException | None = None
         self.is_lost = False
         self.calls = 0
-        self.told: dict[Any, int] | None = None
+        self.asked_of: dict[Any, int] | None = None
+        self.asked_first: dict[str, Any] | None = None
         self.asked: Any = None
         self.changed: bool | None = None
         self.in_block = True
@@ -72,8 +73,8 @@ class LaneCase(Lane):
 
 
 def _current() -> Running:
-    lane: Lane = getcurrent().lane  # type: ignore[attr-defined]  # a Worker's
-    return lane
+    coroutine: Coroutine = getcurrent().coroutine  # type: ignore[attr-defined]  # a Worker's
+    return coroutine
 
 
 def _asking(function: BoundBatched, is_compared: bool) -> Function:
@@ -89,8 +90,8 @@ def _asking(function: BoundBatched, is_compared: bool) -> Function:
     return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
 
 
-class Lanes:
-    """A block compiled to a function that runs in lanes."""
+class CoroutineBlock:
+    """A block compiled to a function that runs in coroutines."""
 
     def __init__(self, program: Program) -> None:
         spec = program.spec
@@ -104,15 +105,15 @@ class Lanes:
 
     def run(self, columns: Columns, answers: Answers) -> None:
         """Run the block for every case still in the chunk."""
-        lanes = self._lanes(columns)
+        coroutines = self._make_coroutines(columns)
         remembers = columns.program.can_remember and answers.size > 0
-        Hub(answers, remembers=remembers).run(lanes)
-        columns.chunk.add_calls(None, np.array([lane.calls for lane in lanes]))
-        if any(lane.choices for lane in lanes):
-            columns.chunk.record_block([tuple(lane.choices) for lane in lanes])
-        self._hand_back(columns, lanes)
+        Hub(answers, remembers=remembers).run(coroutines)
+        columns.chunk.add_calls(None, np.array([one.calls for one in coroutines]))
+        if any(one.choices for one in coroutines):
+            columns.chunk.record_block([tuple(one.choices) for one in coroutines])
+        self._hand_back(columns, coroutines)
 
-    def _lanes(self, columns: Columns) -> list[LaneCase]:
+    def _make_coroutines(self, columns: Columns) -> list[BlockCoroutine]:
         chunk, block = columns.chunk, self._block
         values = [items(columns.column(name)) for name in self.parameters]
         inputs = [columns.scope[name].places for name in columns.spec.inputs]
@@ -122,22 +123,25 @@ class Lanes:
         cases = zip(*values, strict=True)
         where = zip(*places, strict=True)
         return [
-            LaneCase(block, arguments, chunk, address, at)
+            BlockCoroutine(block, arguments, chunk, address, at)
             for address, arguments, at in zip(addresses, cases, where, strict=True)
         ]
 
-    def _hand_back(self, columns: Columns, lanes: list[LaneCase]) -> None:
+    def _hand_back(self, columns: Columns, coroutines: list[BlockCoroutine]) -> None:
         """Give the outputs their columns, and let the cases that failed go."""
         chunk, source = columns.chunk, columns.spec.source
-        failures = [lane.failure for lane in lanes]
+        failures = [one.failure for one in coroutines]
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
         if columns.program.compared:
-            unchanged = [lane.changed is False for lane in lanes]
+            unchanged = [one.changed is False for one in coroutines]
             chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
-        good = next((lane.result for lane in lanes if lane.failure is None), None)
+        good = next(
+            (one.result for one in coroutines if one.failure is None),
+            None,
+        )
         stand_in = good or (0,) * len(columns.spec.outputs)
         results = [
-            stand_in if lane.failure is not None else lane.result for lane in lanes
+            stand_in if one.failure is not None else one.result for one in coroutines
         ]
         outputs = zip(*results, strict=True)
         for name, values in zip(columns.spec.outputs, outputs, strict=True):

@@ -1,0 +1,102 @@
+"""Random models: the A/A control of cases, and cases repeated with new samples.
+
+A sample is addressed by the draw that it belongs to and a number: 0 is the case itself, 1
+its control, 2 and 3 the first repeat of both, and so on. So what is repeated is independent
+of what was seen before, and the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nomos.device import Array
+from nomos.domain.meter import CallsSpent, current_lease
+from nomos.engine.cases import Cases, KnownCase, ListedCases
+from nomos.engine.choices import Kind, choice_of, mix_seed
+from nomos.engine.interpreter import Verdict
+from nomos.engine.judged import Judged, Limits
+from nomos.engine.vectorized.chunk import pad_choices
+from nomos.engine.watch import WHOLE_CHUNK, watch
+
+if TYPE_CHECKING:
+    from nomos.engine.engine import Engine
+
+_CONTROL = 1  # the number of the samples of a campaign's control
+_ALL = Limits(2**62, 2**62)
+
+
+class PairTest(Protocol):
+    """Decides about a case by pairs of a repeat and one of its control."""
+
+    def add_pair(self, fails: bool, control_fails: bool) -> None:
+        """Take in a pair."""
+
+    @property
+    def decision(self) -> str | None:
+        """What is decided; None: nothing yet."""
+        ...
+
+
+class RepeatedCases(ListedCases):
+    """Cases whose choices are known, which may draw more than they did with other samples."""
+
+    def part(self, first: int, count: int) -> RepeatedCases:
+        """Return some of the cases."""
+        chosen = slice(first, first + count)
+        return RepeatedCases(self.known[chosen], self.lengths[chosen])
+
+    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
+        """Return the known choice of one case, or a new one behind them."""
+        count = int(self.lengths[row])
+        if position < count:
+            return super().choice(row, position, kind, low, high)
+        known = hash(tuple(self.known[row, :count].tolist()))  # integers hash alike
+        return choice_of(2 * mix_seed(known, position), kind, low, high)
+
+
+def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
+    """Run the control of the cases that were judged; end where its calls do."""
+    control = engine.with_samples(_CONTROL, is_control=True)
+    with current_lease().during_phase("control"):
+        judged = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
+    if judged.is_spent:
+        whole = replace(whole.first(len(judged)), is_spent=True)
+    return replace(whole, control=judged.verdicts)
+
+
+def repeat_cases(
+    engine: Engine, cases: Sequence[KnownCase], tests: Sequence[PairTest]
+) -> None:
+    """Repeat cases and their controls, all together, until each is decided.
+
+    It ends earlier where the calls of the model are used up.
+    """
+    number, left = _CONTROL, list(range(len(cases)))
+    while left := [place for place in left if tests[place].decision is None]:
+        some, failed = [cases[place] for place in left], []
+        for is_control in (False, True):
+            number += 1
+            arm = engine.with_samples(number, is_control=is_control)
+            try:
+                failed.append(judge_samples(arm, some) == Verdict.VIOLATED)
+            except CallsSpent:
+                return
+        for place, fails, control_fails in zip(left, *failed, strict=True):
+            tests[place].add_pair(bool(fails), bool(control_fails))
+
+
+def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
+    """Return the verdicts on cases with other samples; raises CallsSpent."""
+    watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
+    if any(case.records for case in cases):
+        found = [arm.replay(case.choices, case.records).verdict for case in cases]
+        return np.array(found)
+    listed = RepeatedCases(*pad_choices([case.choices for case in cases]))
+    judged = arm.run(listed, _ALL, repeat=False)
+    if judged.is_spent:
+        raise CallsSpent
+    return judged.verdicts

@@ -1,0 +1,138 @@
+"""What people write who come from Python, pandas or SQL, and what the language has for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nomos.diagnostics import Span
+
+_CONDITIONAL = "write `if c then a else b`"
+_LOOPS = "forall|exists|count|sum|min|max|mean"
+_RANGE = "write `in lo..hi`"
+_FOLDS = {"all": "forall", "any": "exists", "len": "count"}
+# Patterns of what is written, and what to write. The error lies in a match, whose group
+# `at` is what is wrong; `{...}` stands for what another group holds.
+_HABITS = (
+    (r"(?i:\b(?P<at>is)\s+not\s+(null|none|nan|missing)\b)", "write `!missing(a)`"),
+    (r"(?i:\b(?P<at>is)\s+(null|none|nan|missing)\b)", "write `missing(a)`"),
+    (r"(?i:\b(?P<at>between)\s+[\w.]+\s+and\s+[\w.]+)", f"{_RANGE}, with both ends"),
+    (r"(?i:\b(?P<at>like)\b)", "let a function of the domain compare texts"),
+    (r"(?i:\bnot\s+in\b)", "write `!(a in {b, c})`"),
+    (r"\b(?P<at>AND|and)\b", "write `&&` for `{at}`"),
+    (r"\b(?P<at>OR|or)\b", "write `||` for `{at}`"),
+    (r"\b(?P<at>NOT|not)\b\s*\w*", "write `!` for `{at}`"),
+    (r"\b(?P<at>IN)\b", "write `in`"),
+    (r"\b(?P<at>implies)\b", "write `==>` for `{at}`"),
+    (r"\b(?P<at>elif|elsif|elseif)\b", "write `else if`"),
+    (r"(?i:\bcase\s+(?P<at>when)\b)", _CONDITIONAL),
+    (r"\brate\s*\([^()]*(?P<at>\bif)\b", "write `rate(a | b)`"),
+    (
+        r"\[[^\[\]]*\bfor\b[^\[\]]*(?P<at>\bif)\b",
+        "choose behind a quantifier: `count i in xs if c: e`",
+    ),
+    (r"\bif\b[^:;]*(?P<at>:)", _CONDITIONAL),
+    (r"(?P<at>\bif)\b", _CONDITIONAL),
+    (
+        r"\bthen\b(?!.*\belse\b)[^;]*(?P<at>;)",
+        "add `else`; an implication is `c ==> e`",
+    ),
+    (
+        r"\b(?P<fold>all|any|sum|min|max|mean|len|count)\s*\([^()]*(?P<at>\bfor)\b",
+        "write `{fold} i in xs: e`",
+    ),
+    (r"\blambda\b\s*\w*", "give it a name: `def f(a) := ...;`"),
+    (r"\bin\s*\([^()]*(?P<at>,)", "write the values in braces: `in {a, b}`"),
+    (r"\bin\s+[\w.]+\s+(?P<at>to)\b", _RANGE),
+    (r"\bin\s+[\w.]*\.\.(?P<at>\.)", _RANGE),
+    (r"\bin\s*(?P<at>[\[{])[^\[\]{}]*\.\.\.?", f"{_RANGE}, without brackets"),
+    (r"\.isin\s*\([^;]*", "write `a in {b, c}`"),
+    (
+        rf"\b({_LOOPS})\s+\w+\s*(?P<at><=|>=|>|==|!=)",
+        "write `i < j` for each pair once, `i, j` for all",
+    ),
+    (rf"\b({_LOOPS})\s+\w+\s*(?P<at>:)", "say of which list: `forall i in xs: e`"),
+    (
+        rf"\b({_LOOPS})\s+[\w ,<]+\s+in\s+[\w.]+\s*(?P<at>,)(?!\s*\w+\s+in\b)",
+        "write `:`",
+    ),
+    (
+        rf"\b({_LOOPS})\s+[\w ,<]+\s+in\s+[\w.]+\s+(?P<at>\w+)",
+        "put a `:` before it: `forall i in xs: e`",
+    ),
+    (r"\b(?P<at>for\s*(all|each)?)\s+\w+\s+in\b", "write `forall i in xs: e`"),
+    (r"\b(?P<at>exist|some|any)\s+\w+\s+in\b", "write `exists i in xs: e`"),
+    (
+        r":=[^\[\]]*(?P<at>,)\s*\w+\s*:=",
+        "write a bracket for each: `x[a := 1][b := 2]`",
+    ),
+    (r"\[\s*[\"']\w+[\"']\s*(?P<at>:=?)", "write `x[name := value]`, without quotes"),
+    (
+        r":=[^\[\];]*\.\w+\s*(?P<at>:=?)",
+        "a copy with another value is `x[name := value]`",
+    ),
+    (r"\[[^\[\]]*\bin\b[^\[\]]*(?P<at>\])", "a list of values is `[e for x in xs]`"),
+    (
+        r"^(?P<word>input|output|import)\s+\w+\s*(?P<at>,)(?![^;]*\bwhere\b)[^;]*;?",
+        "write one `{word}` for each name",
+    ),
+    (
+        r"\bsame\s*\(\s*\w+\s*,\s*\w+\s*,\s*(?P<at>\w+)",
+        "name features behind `except`: `same(x1, x2, except age)`",
+    ),
+    (
+        r"^input\s+\w+\s*,\s*\w+\s+where\s+(?P<at>\w+)\s*[.=<>!]*",
+        "write `where same(x1, x2, except age)`",
+    ),
+    (r"^input\s+\w+\s+(?P<at>where)\b", "say it in a `requires`"),
+    (r"^input\s+\w+\s*(?P<at>\()", "write `input xs[3];`"),
+    (r"^ensures\b.*(?P<at>(?i:\bwhere)\b)", "write `c ==> e`"),
+    (r"(?P<at>(?i:\bwhere)\b)", "say it in a `requires`"),
+    (
+        r"^(ensures|requires)\b(?!.*\b(forall|exists)\b)[^\[\](){}]*(?P<at>,)",
+        "write `&&`, or a statement for each",
+    ),
+)
+_PATTERNS = tuple((re.compile(pattern, re.DOTALL), help) for pattern, help in _HABITS)
+# What statements begin with elsewhere, and keywords here.
+STATEMENTS = {
+    **dict.fromkeys(("assert", "expect", "check", "ensure", "prove"), "ensures"),
+    **dict.fromkeys(("let", "val", "set"), "var"),
+    **dict.fromkeys(("const", "constant"), "param"),
+    **dict.fromkeys(("assume", "given", "require", "where", "WHERE"), "requires"),
+    **dict.fromkeys(("function", "fun", "fn"), "def"),
+    **dict.fromkeys(("include", "using"), "use"),
+}
+# Methods of series and arrays.
+METHODS = {
+    **dict.fromkeys(("isna", "isnull"), "write `missing(a)`"),
+    **dict.fromkeys(("notna", "notnull"), "write `!missing(a)`"),
+    "isin": "write `a in {b, c}`",
+    "between": "write `a in lo..hi`",
+    "copy": "a copy with another value is `x[name := value]`",
+    **{
+        name: f"write `{name}(a)`"
+        for name in ("abs", "round", "sum", "mean", "min", "max", "len")
+    },
+}
+
+
+def find_habit(text: str, chunk: Span, at: Span) -> tuple[Span, str] | None:
+    """Return what was meant by what the grammar stumbled over, and where it stands."""
+    statement, place = text[chunk.start : chunk.end], at.start - chunk.start
+    for match, help in _matches(statement, place):
+        named = match.groupdict()
+        if word := named.get("fold"):
+            named["fold"] = _FOLDS.get(word, word)
+        for name, value in named.items():
+            help = help.replace(f"{{{name}}}", value or "")
+        start, end = match.span("at" if "at" in named else 0)
+        return Span(chunk.start + start, chunk.start + max(end, start + 1)), help
+    return None
+
+
+def _matches(statement: str, place: int) -> Iterator[tuple[re.Match[str], str]]:
+    for pattern, help in _PATTERNS:
+        for match in pattern.finditer(statement):
+            if match.start() <= place <= match.end():
+                yield match, help

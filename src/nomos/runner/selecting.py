@@ -1,0 +1,139 @@
+"""Ask a random model again until its answers satisfy a spec: repair without training.
+
+A spec says how answers relate, so it also says which of several samples to take: the first
+whose answers satisfy it together. Each try asks all questions of the case anew, with samples
+of its own; a try has an address as every sample does, so a second run selects the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nomos.engine.cases import RandomCases
+from nomos.engine.choices import CaseDraws, Kind, Stream, choice_of, mix_seed
+from nomos.engine.engine import Engine
+from nomos.engine.interpreter import Verdict
+from nomos.engine.judged import Limits
+from nomos.engine.samples import judge_samples
+from nomos.errors import NomosError
+from nomos.results.statistics import describe_rate
+
+_FIRST_TRY = 1000  # the number of its samples: no control and no repeat has them
+_MOST_DRAWN = 100  # cases for each that gets past `requires`
+_CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The answers that were taken, after how many tries, and whether they satisfy the spec."""
+
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    tries: int = 0
+    is_satisfied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """In how many of some cases the first answers satisfy a spec, and the selected ones."""
+
+    name: str  # of the property
+    cases: int
+    first: int
+    selected: int
+    tries: int  # of all cases together
+
+    @property
+    def text(self) -> str:
+        """Both rates, and what the difference costs."""
+        if not self.cases:
+            return f"{self.name}: no case got past `requires`"
+        return (
+            f"{self.name}: the first answers satisfy it in"
+            f" {describe_rate(self.first, self.cases)};\n  the selected ones in"
+            f" {describe_rate(self.selected, self.cases)};"
+            f" {self.tries / self.cases:.2f} tries a case"
+        )
+
+
+def measure_selection(
+    engine: Engine, name: str, *, budget: int, tries: int, seed: int
+) -> Selection:
+    """Count how often first and selected answers satisfy a spec, over drawn cases."""
+    check_random(engine)
+    stream, drawn, cases, first = Stream(seed, name), 0, 0, 0
+    left: list[Any] = []
+    while cases < budget and drawn < _MOST_DRAWN * budget:
+        part = RandomCases(stream, drawn, min(_CHUNK, 2 * (budget - cases)))
+        judged = engine.run(part, Limits(budget - cases, 2**62), repeat=False)
+        cases += int(judged.accepted.sum())
+        first += int((judged.verdicts == Verdict.PASSED).sum())
+        found = judged.violations
+        left += [found.case_of(number) for number in range(len(found))]
+        drawn += max(1, len(judged))
+        if judged.is_spent or judged.crashes:
+            raise NomosError(
+                f"{name}: {judged.crashes[0].error}"
+                if judged.crashes
+                else f"{name}: the calls are used up before {budget} cases were drawn"
+            )
+    asked, satisfied = cases, first
+    for number in range(1, tries):
+        if not left:
+            break
+        asked += len(left)
+        verdicts = judge_samples(engine.with_samples(_FIRST_TRY + number), left)
+        satisfied += int((verdicts == Verdict.PASSED).sum())
+        pairs = zip(left, verdicts.tolist(), strict=True)
+        left = [case for case, verdict in pairs if verdict != Verdict.PASSED]
+    return Selection(name, cases, first, satisfied, asked)
+
+
+def select_answers(
+    engine: Engine, records: Sequence[Any], *, tries: int, seed: int
+) -> Selected:
+    """Return the first answers about these records that satisfy the spec together."""
+    check_random(engine)
+    inputs, source = len(engine.program.spec.inputs), engine.program.source
+    if len(records) != inputs:
+        raise NomosError(f"the spec has {inputs} inputs, and {len(records)} were given")
+    rows: Any = list(records)
+    if isinstance(source, np.ndarray):
+        rows = np.asarray(rows, dtype=source.dtype)
+    own = engine.with_inputs(rows)
+
+    def choose(position: int, kind: Kind, low: Any, high: Any) -> int:
+        if position < inputs:
+            return position
+        return choice_of(2 * mix_seed(seed, position), kind, low, high)
+
+    taken = Selected()
+    for number in range(tries):
+        arm = own.with_samples(_FIRST_TRY + number) if number else own
+        outcome = arm.interpreter.run(CaseDraws(choose))
+        passed = outcome.verdict is Verdict.PASSED
+        if outcome.verdict is Verdict.CRASHED:
+            raise NomosError(f"{engine.program.spec.name}: {outcome.why}")
+        if outcome.verdict is Verdict.DISCARDED:
+            raise NomosError(f"{outcome.why}: the spec says nothing of these records")
+        if passed or not number:
+            said = outcome.outputs or outcome.values
+            names = engine.program.spec.outputs
+            outputs = {name: said[name] for name in names if name in said}
+            taken = Selected(outputs, number + 1, passed)
+        if passed:
+            return taken
+    return Selected(taken.outputs, tries)
+
+
+def check_random(engine: Engine) -> None:
+    """Refuse a spec whose model would answer the same again."""
+    if not engine.program.random_models:
+        raise NomosError(
+            f"{engine.program.spec.name}: its block calls no function that is `@random`,"
+            " so the model would answer the same again\nhelp: hand on the draws:"
+            " `@random @batched def predict(self, rows, draws)`"
+        )
