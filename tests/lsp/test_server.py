@@ -306,6 +306,19 @@ def test_rename_reaches_the_specs_that_use_a_file(editor: Editor) -> None:
     assert common == COMMON.replace("close(", "near(")
 
 
+INDEXED = """\
+import loans;
+param p1 := 2;
+input xs[3];
+output d1;
+{
+  d1 = predict(xs[0])
+}
+ensures forall i < j in xs: i < j && d1 > p1;
+ensures forall k in xs: k < 9 + d1;
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "mark", "new", "why"),
     [
@@ -321,6 +334,8 @@ def test_rename_reaches_the_specs_that_use_a_file(editor: Editor) -> None:
             "y",
             "rename it by hand",
         ),
+        (INDEXED, "i < j in xs", "j", "`j` is an index where `i` is used"),
+        (INDEXED, "p1 :=", "i", "`i` is an index where `p1` is used"),
     ],
 )
 def test_rename_that_would_break_a_spec_is_refused(
