@@ -81,6 +81,14 @@ def test_a_spec_that_demands_nothing_notices_nothing() -> None:
     assert found.remarks[0].startswith("notices none of these faults")
 
 
+def test_a_rate_over_the_campaign_notices_faults_too() -> None:
+    test = "ensures some: rate(d1 == 1) in 0.4..0.8;"
+    text = f"input x1;\noutput d1;\n{{\n  d1 = predict(x1)\n}}\n{test}\n"
+    found = {fault.fault: fault.is_noticed for fault in checked(text).faults}
+    assert found["always 0"] and found["always 1"]
+    assert not found["noise of 0.1 %"]
+
+
 def test_the_model_of_the_job_stays_as_it_is() -> None:
     job = prepared(RISE)
     check_sanity(job, 0, Options(default_budget=100, search="random"))

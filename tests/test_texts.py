@@ -37,6 +37,8 @@ def read(function: Any, *given: Any, **how: Any) -> Any:
         ("", NO),
         ("pos", NO),
         ("no, positive", "positive"),
+        ("hardly positive", NO),
+        ("anything but positive", NO),
     ],
 )
 def test_a_label_is_read_where_it_is_named_plainly(answer: str, label: str) -> None:
@@ -66,6 +68,11 @@ def test_the_longer_of_two_labels_is_read_first() -> None:
         ("3-4", NO, NO),
         ("at 12:30 or 1/2", NO, NO),
         ("on 2024-05-06", NO, NO),
+        ("3 apples weigh 5kg", NO, NO),
+        ("5 million", NO, NO),
+        ("-$5", NO, NO),
+        ("\u20135", -5, -5),
+        ("1e3", 1000, 1000),
         ("9 - 4 = 5", NO, 5),
         ("$5", 5, 5),
         ("1,5 and 3", NO, NO),

@@ -110,6 +110,7 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
     run = partial(_run_or_raise, seed=seed, options=options, meter=meter)
     as_it_is = run(_plant_fault(prepared, called, noting.note_answers), runs_left=4)
     before = {bug.choices for bug in as_it_is.bugs}
+    rates = {rate.text for rate in as_it_is.broken_rates}
     found = []
     with _metering(meter):
         faults = _possible_faults(prepared, as_it_is, noting)
@@ -117,7 +118,10 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
         left = len(faults) - number
         result = run(_plant_fault(prepared, called, wrong), runs_left=left)
         new = sum(bug.choices not in before for bug in result.bugs)
-        found.append(Noticed(name, result.counts.violations, new))
+        # A rate that is violated is noticed as a bug is: the model as it is has none.
+        new += sum(rate.text not in rates for rate in result.broken_rates)
+        violations = result.counts.violations + len(result.broken_rates)
+        found.append(Noticed(name, violations, new))
     counts = as_it_is.counts
     return SanityCheck(as_it_is.name, counts.tests, counts.violations, tuple(found))
 

@@ -176,6 +176,7 @@ def test_the_policy_is_judged_on_the_inputs_that_are_held_out(project):
         fine_tune(policy(), guided, budget=QUICK, held_out={"pool": "missing.npz"})
 
 
+@pytest.mark.slow
 @needs_sb3
 def test_no_step_of_a_trained_dqn_is_played_at_random(project):
     model = policy("DQN")

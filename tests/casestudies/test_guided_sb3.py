@@ -286,6 +286,7 @@ def test_bugs_have_half_of_the_steps_though_their_episodes_are_short():
     assert training.guided_steps == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_no_episode_starts_from_a_bug_before_the_reward_is_reached():
     kept: list[Any] = []
     never = guided(min_reward=400.0)
@@ -365,6 +366,7 @@ def test_an_environment_whose_states_cannot_be_restored_is_said():
         GuidedTraining("up.nom").wrap(gymnasium.make("CartPole-v1"))
 
 
+@pytest.mark.slow
 def test_the_script_of_the_page_runs(capsys):
     root = Path(__file__).parents[2]
     page = (root / "docs" / "casestudies" / "lunar-training.md").read_text()

@@ -1,11 +1,14 @@
 """The grammar for Vim that the page shows is loaded by Vim itself."""
 
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from nomos import __version__
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/how-to/use-an-editor.md").read_text("utf-8")
@@ -60,3 +63,15 @@ def test_vim_colours_a_spec(tmp_path: Path) -> None:
     found = (tmp_path / "found").read_text().split()
     for name, (place, group) in zip(found, GROUPS.items(), strict=True):
         assert name.startswith(group), (place, name)
+
+
+def test_the_extension_has_the_version_of_the_release_and_says_how_to_build_it() -> (
+    None
+):
+    folder = ROOT / "editors/vscode"
+    package = json.loads((folder / "package.json").read_text("utf-8"))
+    assert package["version"] == __version__
+    about = (folder / "README.md").read_text("utf-8")
+    settings = package["contributes"]["configuration"]["properties"]
+    assert all(f"`{name}`" in about for name in settings)
+    assert "npm run package" in about and "Workspace trust" in about

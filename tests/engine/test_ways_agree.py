@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from nomos.engine.interpreter import Verdict
@@ -28,6 +28,7 @@ class Names:
     records: list[str] = field(default_factory=lambda: ["x1", "x2", "xs[0]"])
     indices: list[str] = field(default_factory=list)  # of the `forall` around
     lists: list[str] = field(default_factory=list)  # outputs that are lists
+    levels: dict[str, str] = field(default_factory=dict)  # of strings that are features
 
 
 class Writer:
@@ -175,7 +176,7 @@ class Writer:
             lambda: f"({self.integer(d)} {compare} {self.integer(d)})",
             lambda: f"({self.real(d)} {compare} {self.integer(d)})",
             lambda: f"({self.real(d)} {compare} {self.real(d)})",
-            lambda: f" {compare} ".join(self.alike(2, d)).join("()"),
+            lambda: self.compared(compare, d),
             lambda: f"({self.record(d)} {equal} {self.record(d)})",
             lambda: f"({self.truth(d)} {equal} {self.truth(d)})",
             lambda: f"(shares({self.record(d)}) {equal} shares({self.record(d)}))",
@@ -205,8 +206,16 @@ class Writer:
         """Write strings to compare: what a feature is compared with is a level of it."""
         made = [first or self.string(depth)]
         made += [self.string(depth) for _ in range(count - 1)]
-        levels = [LEVELS[m[-2:]] for m in made if m[-2:] in LEVELS]
+        known = LEVELS | self.names.levels
+        levels = [known[k] for m in made for k in (m, m[-2:]) if k in known]
         return [levels[0] if levels and m in STRINGS else m for m in made]
+
+    def compared(self, sign: str, depth: int) -> str:
+        """Compare two strings; the levels of these features have no order."""
+        made = self.alike(2, depth)
+        known = LEVELS | self.names.levels
+        is_level = any(k in known for m in made for k in (m, m[-2:]))
+        return f"({made[0]} {'==' if is_level else sign} {made[1]})"
 
     def record(self, depth: int) -> str:
         if depth == 0 or self.draw(st.booleans()):
@@ -229,7 +238,12 @@ class Writer:
             "integers", "integers", "reals", "truths", "strings", "records"
         )
         writer = getattr(self, {"truths": "truth"}.get(kind, kind[:-1]))
-        text = f"var {name} := {writer(3)};"
+        value = writer(3)
+        text = f"var {name} := {value};"
+        if value[-2:] in LEVELS or value in self.names.levels:
+            self.names.levels[name] = (LEVELS | self.names.levels)[
+                value if value in self.names.levels else value[-2:]
+            ]
         getattr(self.names, kind).append(name)
         return text
 
@@ -394,7 +408,9 @@ def test_rows_of_small_integers_have_them_too(
 
 @pytest.mark.slow
 @given(text=specs())
-@settings(QUIET, max_examples=1000)
+@settings(
+    QUIET, max_examples=1000, phases=(Phase.explicit, Phase.reuse, Phase.generate)
+)
 def test_many_more_generated_specs_have_them_too(
     make: Callable[..., Any], same: Callable[..., Any], text: str
 ) -> None:

@@ -181,6 +181,45 @@ def test_what_can_stand_at_a_place_is_offered(
     assert bool(found) == bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "there", "not_there"),
+    [
+        ("close(d1", "forall i < j in x1: @@close(d1", {"i", "j", "d1"}, set()),
+        (
+            "input x1;",
+            "def f(low, high) := @@low;\ninput x1;",
+            {"low", "high", "eps"},
+            {"x1", "d1"},
+        ),
+        (
+            "output d1;",
+            "requires @@x1.income > 3;\noutput d1;",
+            {"x1", "x2"},
+            {"d1", "d2"},
+        ),
+        (
+            "[income := x1.income + 1]",
+            '[town := "@@"]',
+            {"Aix", "Bern", "Cork"},
+            {"x1"},
+        ),
+        (
+            "input x1;",
+            "input x3, x4 where same(x3, x4);\ninput x1;\nvar v := @@x4;",
+            {"x3", "x4"},
+            {"d1"},
+        ),
+    ],
+)
+def test_what_has_no_meaning_at_a_place_is_not_offered_there(
+    editor: Editor, old: str, new: str, there: set[str], not_there: set[str]
+) -> None:
+    opened(editor, "local.nom", STEADY)
+    found = set(offered(editor, "local.nom", STEADY.replace(old, new, 1)))
+    assert there <= found
+    assert not found & not_there
+
+
 def test_relations_are_snippets_with_features_of_the_domain(editor: Editor) -> None:
     opened(editor, "snippet.nom", STEADY)
     text = STEADY.replace("input x1;", "@@input x1;")
@@ -267,6 +306,19 @@ def test_rename_reaches_the_specs_that_use_a_file(editor: Editor) -> None:
     assert common == COMMON.replace("close(", "near(")
 
 
+INDEXED = """\
+import loans;
+param p1 := 2;
+input xs[3];
+output d1;
+{
+  d1 = predict(xs[0])
+}
+ensures forall i < j in xs: i < j && d1 > p1;
+ensures forall k in xs: k < 9 + d1;
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "mark", "new", "why"),
     [
@@ -282,6 +334,8 @@ def test_rename_reaches_the_specs_that_use_a_file(editor: Editor) -> None:
             "y",
             "rename it by hand",
         ),
+        (INDEXED, "i < j in xs", "j", "`j` is an index where `i` is used"),
+        (INDEXED, "p1 :=", "i", "`i` is an index where `p1` is used"),
     ],
 )
 def test_rename_that_would_break_a_spec_is_refused(

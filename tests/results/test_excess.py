@@ -67,7 +67,7 @@ def test_the_interval_of_the_excess_covers_it() -> None:
 def test_a_case_that_fails_as_often_as_its_control_is_seldom_called_a_bug() -> None:
     for rate in (0.2, 0.8):
         power = [case_power(rate, rate, rank)["bug"] for rank in (1, 5)]
-        assert power[0] <= 0.025 / 2 and power[1] <= 0.025 / 30
+        assert power[0] <= 0.0125 / 2 and power[1] <= 0.0125 / 30
 
 
 def test_the_power_of_repeats_is_what_draws_give() -> None:

@@ -250,6 +250,35 @@ def run_with_kills(
     start_run(folder, server, *options).wait(120)
 
 
+def test_noise_of_a_random_service_is_told_from_bugs_and_paid_for_once(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec, rng = write_project(tmp_path, count=40), np.random.default_rng(5)
+    text = (tmp_path / "talk.py").read_text()
+    (tmp_path / "talk.py").write_text(
+        text.replace("@batched", "@random\n    @batched")
+        .replace("texts):", "texts, draws):")
+        .replace("predict(texts)", "predict(texts, draws)")
+    )
+    spec.write_text(SPEC.replace("len(b) == len(a) + 1", "a == b"))
+    server.answer = lambda asked: str(
+        int(rng.random() < (0.9 if "text 7" in asked and "!" in asked else 0.1))
+    )
+    options = {"budget": 80, "groups": False}
+    first = run(spec, server, **options)
+    assert first.counts.pairs == 80 and first.counts.violations > 10
+    assert all(bug.inputs["x"] == "text 7" for bug in first.bugs)
+    sent, requests = first.calls.sent, len(server.requests)
+    for phase in ("search", "control"):  # a late answer is asked for again
+        assert 160 <= sent[phase]["requests"] <= 170
+    assert sent["confirmation"]["cost"] > 0 and "control" in first.calls.sent_text
+    again = run(spec, server, concurrency=1, **options)
+    assert facts(again) == facts(first)
+    assert len(server.requests) == requests  # each sample has an address
+    assert facts(run(spec, server, jobs=2, **options)) == facts(first)
+
+
 HOSTILE = {
     "control": "\x1b[2J\x1b]0;title\x07\x00\x85\u202e",
     "html": "</script><script>alert(1)</script><img src=x onerror=alert(1)>",

@@ -184,6 +184,42 @@ def test_no_warning_of_a_library_reaches_the_user(
     assert capfd.readouterr() == ("", "")
 
 
+def test_three_classes_have_no_constraint_and_so_a_guard(people: Any) -> None:
+    file = people.folder / "people.py"
+    three = "np.digitize(score, [10, 50])"
+    file.write_text(file.read_text().replace("(score > 34).astype(int)", three))
+    rows, labels = people.data(600, 2)
+    noisy = np.digitize(rows[:, 0] + 20 * labels + 9 * rows[:, 2], [20, 60])
+    tree = DecisionTreeClassifier(max_depth=7, random_state=0).fit(rows, noisy)
+    result = repair(people.specs("income", "member"), tree, points=30, budget=1000)
+    assert "a guard sees to it" in result.notes["income"]
+    assert result.before.total_rate > 0 == result.after.total_rate
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("rng.integers(0, 2, len(rows))", "answers otherwise when it is asked again"),
+        ("rows[:, 0] // (rows[:, 0] < 90).all()", "cannot answer the inputs: "),
+    ],
+)
+def test_a_model_that_cannot_be_relied_on_is_refused(
+    people: Any, answer: str, why: str
+) -> None:
+    rng = np.random.default_rng()
+
+    class Odd:
+        classes_ = np.array([0, 1])
+
+        def predict(self, rows: Any) -> Any:
+            if "//" in answer and (np.asarray(rows)[:, 0] > 90).any():
+                raise ZeroDivisionError
+            return eval(answer, {"rng": rng, "rows": np.asarray(rows)})
+
+    with pytest.raises(ModelError, match=why):
+        repair(people.specs("income"), Odd())
+
+
 FRAMES = """
 import numpy as np
 import pandas as pd

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nomos.domain import Integer, Schema
+from nomos.domain import Integer, Real, Schema
 from nomos.domain.records import whole_limits
 from nomos.models.kinds import all_kinds, extract_structure
 from nomos.results.result import Proof
-from nomos.verify import NotProvable, ProofOptions, prove, verify
+from nomos.structures.trees import Trees
+from nomos.verify import NotProvable, ProofOptions, prove, real, verify
 from nomos.verify.engines.search import Findings
 from tests.slow.libraries import quiet
 from tests.verify.triples import domain_of, spec_of
 
 tree = pytest.importorskip("sklearn.tree")
+ensemble = pytest.importorskip("sklearn.ensemble")
 STEP = """\
 import small;
 input x1;
@@ -76,6 +79,58 @@ def test_a_number_that_rows_would_change_is_no_proof(dtype: str) -> None:
         if most < 2**63:
             with pytest.raises(NotProvable):
                 verify(spec_of(STEP.format(step=step, top=most), domain), domain)
+
+
+WRONG_READERS = {
+    "a threshold one ulp lower": {"threshold": -1},
+    "a threshold one ulp higher": {"threshold": 1},
+    "less for less or equal": {"strict": True},
+    "one leaf's value": {"value": 1},
+}
+
+
+@pytest.mark.parametrize("name", [None, *WRONG_READERS])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_a_structure_that_is_wrong_at_one_threshold_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str | None, dtype: str
+) -> None:
+    top, rng = 2**20, np.random.default_rng(3)
+    data = rng.integers(0, top, (400, 2)).astype(dtype)
+    model = ensemble.RandomForestRegressor(3, random_state=0).fit(data, rng.random(400))
+    feature = Integer if dtype == "int32" else Real
+    schema = Schema(feature("a", 0, top), feature("b", 0, top))
+    domain = domain_of(schema, model, data, model.predict)
+
+    def read_wrongly(model: Any, width: int) -> Trees:
+        right = extract_structure(model, width)
+        assert isinstance(right, Trees)
+        wrong = dict(WRONG_READERS[name or "one leaf's value"])
+        if name is None or wrong.pop("strict", False):
+            return replace(right, strict=name is not None)
+        first, *others = right.trees
+        ((part, step),) = wrong.items()
+        array = getattr(first, part).copy()
+        at = int(np.flatnonzero((first.left < 0) == (part == "value"))[-1])
+        if part == "value":
+            array[at] += 0.5
+        else:
+            # A whole number lies on the threshold's other side then.
+            whole = np.rint(array[at]) + step
+            array[at] = (
+                whole
+                if dtype == "int32"
+                else np.nextafter(np.float32(array[at]), np.float32(step * np.inf))
+            )
+        return replace(right, trees=(replace(first, **{part: array}), *others))
+
+    monkeypatch.setattr(prove, "extract_structure", read_wrongly)
+    monkeypatch.setattr(real, "SCHEMA_ROWS", 100)
+    prover = prove.Prover(domain)
+    if name is None:
+        assert prover._find_model("predict").compared > 500
+    elif (name, dtype) != ("less for less or equal", "int32"):  # halves: no matter
+        with pytest.raises(NotProvable, match="is not what its model says"):
+            prover._find_model("predict")
 
 
 def test_bounds_that_contradict_a_violation_are_not_believed(

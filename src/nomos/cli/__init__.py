@@ -33,6 +33,7 @@ _GROUPS = {
     "Test models": {
         "campaigns.run": "Test a model against specs.",
         "campaigns.verify": "Prove properties for every input that the schema allows.",
+        "campaigns.check_proof": "Check certificates of proofs, by a program of its own.",
         "campaigns.compare": "Run the same cases on an old and a new model.",
     },
     "Understand bugs": {

@@ -83,7 +83,7 @@ _TAKEN: dict[str, Any] = {
     ),
     **dict.fromkeys(("json", "html", "junit", "sarif", "events"), ReportPath()),
     "baseline": PRESENT_FILE,
-    **dict.fromkeys(("path", "out", "output"), FILE),
+    **dict.fromkeys(("path", "out", "output", "certificate"), FILE),
     "store": FOLDER,
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,

@@ -23,7 +23,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from nomos.accepted import CacheMode
@@ -103,6 +102,9 @@ class Terms:
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+_NO_ENDS: Mapping[Phase, float] = {}  # a plain one: workers get it by pickle
+
+
 class Grant(NamedTuple):
     """What a task may ask: so many calls (None: any number), what for, for which campaign.
 
@@ -112,7 +114,7 @@ class Grant(NamedTuple):
     calls: int | None = None
     phase: Phase = "search"
     campaign: str = ""
-    ends: Mapping[Phase, float] = MappingProxyType({})
+    ends: Mapping[Phase, float] = _NO_ENDS
 
 
 class Lease:

@@ -90,6 +90,8 @@ def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -
     for statement in syntax.statements_of(spec):
         if isinstance(statement, syntax.Declaration):
             roles[statement.name.name] = DECLARED[type(statement)]
+        if isinstance(statement, syntax.Pair):
+            roles[statement.second.name] = Role.INPUT
     finder = _Finder(source, roles)
     for statement in syntax.statements_of(spec):
         _find_in_statement(finder, statement)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nomos.errors import ModelError
+from nomos.errors import ModelError, NomosError
 
 
 def need(module: str, *, extra: str, what: str) -> Any:
@@ -32,7 +32,7 @@ def as_model_error(what: str) -> Iterator[None]:
     """Raise ModelError for whatever a library, or code in a trusted file, raises."""
     try:
         yield
-    except ModelError:
+    except NomosError:
         raise
     except (Exception, SystemExit) as error:  # libraries have many types of their own
         raise ModelError(f"{what}: {reason(error)}") from error

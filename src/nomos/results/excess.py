@@ -20,7 +20,8 @@ the case and is no part of the test. The evidence is a bet of 80 % on each repea
 of both alone fails: it multiplies by 1.8 where that is the case, by 0.2 where it is the control.
 If the case fails no more often than its control, this product is expected to grow at no step,
 so that it ever reaches 1/a with a probability of at most a (Ville), however often one looks.
-The n-th case of a campaign has a = 2.5 % / (n (n + 1)); these sum up to 2.5 %. A case is given
+The n-th case of a campaign has a = 1.25 % / (n (n + 1)); these sum up to 1.25 %. Bugs that
+were known before are tested beside these, with as much. A case is given
 up as no bug where the evidence is below 5 %, or where it fails so seldom that one which fails
 every second time would have shown as few failures in 5 % of its tests at most.
 """
@@ -39,7 +40,8 @@ from nomos.results.statistics import (
     log_choose,
 )
 
-EACH_LEVEL = 0.025  # of the excess, and of all single cases together
+EXCESS_LEVEL = 0.025
+CASES_LEVEL = 0.0125  # of all new cases together, and of all bugs known before
 MOST_REPEATS = 40  # of a case and of its control
 _WON, _LOST = math.log(1.8), math.log(0.2)  # a bet of 80 %
 _GIVEN_UP = math.log(0.05)
@@ -87,7 +89,7 @@ class CaseTest:
     def decision(self) -> Decision | None:
         """What is decided; None: go on."""
         evidence = self.only_case * _WON + self.only_control * _LOST
-        needed = math.log(self.rank * (self.rank + 1) / EACH_LEVEL)
+        needed = math.log(self.rank * (self.rank + 1) / CASES_LEVEL)
         if evidence >= needed:
             return "bug"
         failed = self.only_case + self.both
@@ -156,7 +158,7 @@ def measure_excess(
     together = math.sqrt(a * b / ((1 - a) * (1 - b))) if a < 1 and b < 1 else 0.0
     low = a - b - _distance(a - ours.low, theirs.high - b, together)
     high = a - b + _distance(ours.high - a, b - theirs.low, together)
-    if chance > EACH_LEVEL:
+    if chance > EXCESS_LEVEL:
         low = min(low, 0.0)
     return Excess(
         pairs,

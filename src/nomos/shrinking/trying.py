@@ -29,7 +29,7 @@ _ROUNDS = 5  # how often one number is brought nearer in a row
 _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
-_RANK = 4  # of each candidate's test against chance: 0.125 %, so 2.5 % for twenty
+_RANK = 4  # of each candidate's test against chance: 1 in 1,600, so 1.25 % for twenty
 _MOST_ISOLATED = (
     3  # cases of a batch that are run in isolation, where the first are not reproduced
 )

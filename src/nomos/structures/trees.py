@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -142,24 +143,30 @@ class TreeKeys:
     def starts(self, feature: str) -> Array:
         """Return the whole numbers at which a cell begins, found by halving."""
         if feature not in self._starts:
-            self._starts[feature] = self._find_starts(feature)
+            # Beyond what rows hold, numbers wrap around and rise no more.
+            least, most = whole_limits(self.dtype)
+            ends = max(least, -(2**53)), min(most, 2**53)
+            self._starts[feature] = self.find_starts(feature, *ends, np.asarray)
         return self._starts[feature]
 
-    def _find_starts(self, feature: str) -> Array:
+    def find_starts(
+        self, feature: str, least: int, most: int, decode: Callable[[Array], Array]
+    ) -> Array:
+        """Return the places from `least` to `most` at which a cell begins, by halving.
+
+        `decode` gives the values at places, which rise with them.
+        """
         places = self.places(feature)
         if not places or not self.rises(feature):
             return np.empty(0, np.int64)
-        # Beyond what rows hold, numbers wrap around and rise no more.
-        least, most = whole_limits(self.dtype)
-        least, most = max(least, -(2**53)), min(most, 2**53)
         found = []
         for column, place in enumerate(places, start=1):
             wanted = np.arange(1, len(self.thresholds[place]) + 1)
             low = np.full(len(wanted), least)  # below every threshold, or never met
             high = np.full(len(wanted), most)
             while (low < high).any():
-                middle = (low + high) >> 1
-                there = self.of(feature, middle)[:, column] >= wanted
+                middle = (low >> 1) + (high >> 1) + (low & high & 1)
+                there = self.of(feature, decode(middle))[:, column] >= wanted
                 high = np.where(there, middle, high)
                 low = np.where(there, low, np.minimum(middle + 1, high))
             found.append(low)

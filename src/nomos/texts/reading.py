@@ -25,18 +25,23 @@ from nomos.models.extras import need
 _PUNCTUATION = " \t\n.,;:!?\"'`*_()[]{}<>\u201c\u201d\u2018\u2019«»„…"
 # What turns a label before which it stands into its opposite.
 _NEGATING = re.compile(
-    r"\b(?:not|never|neither|nor|no|without|cannot)\b[\s*\"'`]*(?:\w+\s+){0,2}[*\"'`]*$"
-    r"|n['\u2019]t\s+(?:\w+\s+){0,2}[*\"'`]*$",
+    r"(?:\b(?:not|never|neither|nor|no|without|cannot|hardly|barely|scarcely|rarely"
+    r"|far from|anything but|instead of|rather than|opposite of)\b|n['\u2019]t\b)"
+    r"[\s*\"'`]*(?:\w+\s+){0,2}[*\"'`]*$",
     re.IGNORECASE,
 )
 _MOST_ENCODED = 20_000  # texts whose vectors are remembered
 _NEAR = 40  # characters before a label in which a negation is looked for
 _NUMBER = re.compile(
-    r"(?<![\w.,])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]|[.,]\d)"
+    r"(?<![\w.,])[-+\u2013\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]|[.,]\d)"
 )
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
 _OPENING = re.compile(r"[{\[]")
-_PARTS = re.compile(r"\d[/:^-]\d")  # a fraction, a time, a date, from and to
+_PARTS = re.compile(  # a fraction, a time, from and to; 5kg; a debt; 5 million
+    r"\d[/:^\u2013\u2212-]\d|\d(?![eE][-+]?\d)[^\W\d_]|[-\u2013\u2212] ?[$€£¥]"
+    r"|\d\s*(?:hundred|thousand|million|billion|trillion|dozen)\b",
+    re.IGNORECASE,
+)
 _TWO_WAYS = re.compile(r"\d[.,]\d")  # is it a thousand, or one and a part?
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -103,11 +108,11 @@ def read_label(answer: str, labels: Sequence[str]) -> str:
 def read_number(answer: str, *, which: str = "only") -> float:
     """Return the number in an answer: the only one, the first or the last.
 
-    1,234.5 is read, with a comma between thousands; 1,5 and 1/2, times, dates and words
-    are not.
+    1,234.5 is read, with a comma between thousands. What may mean another number is not:
+    1,5 and 1/2, 5kg, 5 million, -$5, times, dates and words.
     """
     numbers = [
-        float(found.replace(",", "").replace("\u2212", "-"))
+        float(re.sub("[\u2013\u2212]", "-", found.replace(",", "")))
         for found in _NUMBER.findall(answer)
     ]
     if _PARTS.search(answer) or _TWO_WAYS.search(_NUMBER.sub(" ", answer)):

@@ -83,9 +83,11 @@ def make_recipe(
             _add_cases_of(recipe, name, _why_added(raw, denied, columns), repairable)
             continue
         names = _name_columns(raw, columns)
-        own = one.prepared
-        by_library = way == "train" and repairable.takes_directions and own is not None
-        turned = repairable.orient((by_library and own) or raw, guarded=not by_library)
+        turned = None
+        if one.prepared and way == "train" and repairable.takes_directions:
+            turned = repairable.orient(one.prepared, guarded=False)
+        by_library = turned is not None
+        turned = turned or repairable.orient(raw, guarded=True)
         if not raw.direction:
             recipe.masked |= set(raw.columns)
             recipe.notes[name] = f"an independence: {names} is masked"

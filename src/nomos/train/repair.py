@@ -12,6 +12,7 @@ from nomos import api
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.errors import DomainError, ModelError, NomosError
+from nomos.models.extras import as_model_error
 from nomos.models.formats.guarded import GuardedModel
 from nomos.models.load import load_model, standing_in
 from nomos.results.result import Proof
@@ -171,9 +172,14 @@ class Repairing:
         self.parts = partition_records(
             self.domain, given, plan.seed, allow_overlap=plan.allow_overlap
         )
+        with as_model_error(f"{self.name} cannot answer the inputs"):
+            self._learn_answers()
+
+    def _learn_answers(self) -> None:
+        """Find the function that asks the model of a record, and match its answers."""
         inputs = self.parts.inputs
         on_inputs = on_records(self.domain, inputs)
-        self.function = find_function(properties, on_inputs, self.swappable)
+        self.function = find_function(self.properties, on_inputs, self.swappable)
         function = getattr(on_inputs, self.function)
         self.scale = find_scale(function, inputs)
         with self.swappable.listening() as heard:

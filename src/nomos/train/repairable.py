@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
+from nomos.domain.same_answers import find_changed_answers
 from nomos.errors import ModelError, NomosError
 from nomos.files import write_whole
 from nomos.models.adapter import NoScores
@@ -80,6 +81,11 @@ class Repairable:
         """Match the domain's answers with the model's own."""
         predicted = np.asarray(self.first.predict(rows))
         said, self.usual = predicted.tolist(), predicted[:1]
+        if find_changed_answers(predicted, np.asarray(self.first.predict(rows))).any():
+            raise ModelError(
+                f"{self.first.name} answers otherwise when it is asked again, so nobody "
+                "can say what a repair changes"
+            )
         classes = None if self.first.classes is None else self.first.classes.tolist()
         for answer, own in zip(answers, said, strict=True):
             if self._classes.setdefault(_to_python(answer), own) != own and classes:

@@ -17,6 +17,8 @@ from nomos.domain.schema import Named
 from nomos.errors import NomosError, NotProvable
 from nomos.models.extras import reason
 from nomos.structures.model import Structure
+from nomos.structures.trees import Trees
+from nomos.verify.boundaries import list_boundary_rows
 from nomos.verify.question.cases import Ask
 from nomos.verify.question.space import Space
 
@@ -110,6 +112,9 @@ def compare(
     drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
     rows = np.concatenate([data, drawn])
     try:
+        if isinstance(model, Trees):
+            near = list_boundary_rows(model, space, data.dtype)
+            rows = np.concatenate([rows, near])
         scores = model.scores(rows)
     except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(

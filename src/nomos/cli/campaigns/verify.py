@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -18,6 +20,7 @@ from nomos.cli.campaigns.reports import (
 )
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
+from nomos.files import write_whole
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
 @cli.takes(
     "verify",
-    "model settings within around radius rows seconds fail_on store no_store json"
+    "model settings within around radius rows seconds fail_on certificate store no_store json"
     " html junit sarif trust quiet",
     kinds={
         "around": click.Choice(["inputs"]),
@@ -54,6 +57,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     nomos verify specs/ --model nn.onnx
     nomos verify specs/priors_inc.nom --within age=18..70
     nomos verify specs/priors_inc.nom --around inputs --radius age=3
+    nomos verify specs/ --certificate proof.json  # nomos check-proof proof.json
 
     Exit status: 0 all are proved; 1 one is violated; 2 wrong usage or a bad spec; 3 one
     is undecided: it could not be decided, or is of a kind that cannot be proved.
@@ -75,15 +79,18 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         for root, paths in group_by_project(found.specs).items()
         for these in [[loaded[path] for path in paths]]
     }
+    certificates: list[dict[str, Any]] = []
     with own_stdout(STDOUT in options.values()) as output:
         for root, jobs in projects.items():
             store = keeping_store(root, _print_warning, cli.kept_by(options))
             proofs = Proofs(_proof_options(options), store, _print_warning)
             try:
-                _prove_all(run, jobs, proofs, options)
+                certificates += _prove_all(run, jobs, proofs, options)
             finally:
                 if store is not None:
                     store.close()
+        if options["certificate"] is not None:
+            _write_certificates(options["certificate"], certificates)
         gate = Gate("undecided" if options["fail_on"] == "undecided" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
@@ -98,8 +105,12 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
 
 def _prove_all(
     run: Run, jobs: dict[Path, Reopened], proofs: Proofs, options: dict[str, Any]
-) -> None:
-    """Prove each property, and say what came of it; one that cannot begin is left."""
+) -> list[dict[str, Any]]:
+    """Prove each property, and say what came of it; one that cannot begin is left.
+
+    Returns the certificates of the proofs, where they are asked for.
+    """
+    certificates: list[dict[str, Any]] = []
     from nomos.runner.jobs import Failure, Job
 
     for path, live in jobs.items():
@@ -111,6 +122,23 @@ def _prove_all(
             continue
         if STDOUT not in options.values() and not options["quiet"]:
             echo(_result_text(run.results[-1]))
+        proof = run.results[-1].proof
+        if options["certificate"] is not None and proof is not None:
+            try:
+                with _show_status(f"dividing the cases of {path.stem}"):
+                    certificates.append(proofs.certify(live, proof))
+            except NomosError as error:
+                echo(f"{path.stem} has no certificate: {error}", err=True)
+    return certificates
+
+
+def _write_certificates(file: Path, certificates: list[dict[str, Any]]) -> None:
+    """Write certificates, with the files of models as they are seen from there."""
+    for one in certificates:
+        one["model"]["file"] = os.path.relpath(one["model"]["file"], file.parent)
+    write_whole(file, json.dumps({"certificates": certificates}).encode())
+    count = len(certificates)
+    echo(f"wrote {file}: {count} certificate{'s' * (count != 1)}", err=True)
 
 
 def _show_status(what: str) -> AbstractContextManager[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from string import ascii_letters, digits
 
@@ -31,12 +32,19 @@ _COMMENTS = re.compile(COMMENT, re.DOTALL)
 _WORD = re.compile(r"\w*")
 _IN_STRING = re.compile(r"\b[gs]etFeat\(\s*[^,\"']+,\s*[\"']\w*$")
 _LEVEL = re.compile(r"\.(\w+)\s*(?:[=!]=|in\s*\{(?:\s*\"[^\"]*\"\s*,)*)\s*\"[^\"]*$")
+_UPDATED_LEVEL = re.compile(r"\[\s*(\w+)\s*:=\s*\"[^\"]*$")
+_STATEMENT = re.compile(r"[^;}]*$")
+_INDICES = re.compile(
+    r"\b(?:forall|exists|count|sum|min|max|mean)\s+([\w\s,<]+?)\s+in\b"
+)
+_PARAMETERS = re.compile(r"\s*def\s+\w+\(([^)]*)\)")
 _DOT = re.compile(r"(?:\b([A-Za-z_]\w*)|[\])])\s*\.\s*\w*$")
 _UPDATE = re.compile(r"[\w\])]\[\s*\w*$")
 _IMPORT = re.compile(r"\bimport\s+\w*$")
 _USE = re.compile(r"\buse\s+\"[^\"\n]*$")
 _PARAM_TYPE = re.compile(r"\bparam\s+\w+\s*:\s*\w*$")
 _NEW_NAME = re.compile(r"\b(?:input|output|var|param|def)\s+\w*$")
+_MOST_FILES = 500  # that are looked at
 _VALUES = (Role.INPUT, Role.VAR, Role.OUTPUT, Role.PARAM)
 # What each relation is called with: names that are to be filled in, in capitals.
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -63,7 +71,15 @@ def complete_at(document: Document, offset: int) -> list[types.CompletionItem]:
         text = text[block.end :]
     if _is_in_comment(text):
         return []
-    return list(_complete_in_statement(document, text))
+    is_early = block is not None and offset <= block.start
+    found = _complete_in_statement(document, text)
+    return [i for i in found if not (is_early and i.label in _outputs(document))]
+
+
+def _outputs(document: Document) -> set[str]:
+    """Return the outputs, which have no value before the block."""
+    roles = document.names.roles.items()
+    return {name for name, role in roles if role is Role.OUTPUT}
 
 
 def _is_in_comment(text: str) -> bool:
@@ -89,7 +105,7 @@ def _complete_in_statement(
 ) -> Iterator[types.CompletionItem]:
     if _IN_STRING.search(text):
         yield from _feature_items(document)
-    elif found := _LEVEL.search(text):
+    elif found := _LEVEL.search(text) or _UPDATED_LEVEL.search(text):
         yield from _level_items(document, found[1])
     elif _USE.search(text):
         yield from _library_items(document.path)
@@ -123,7 +139,12 @@ def _statement_items(document: Document, text: str) -> Iterator[types.Completion
             )
         yield from _relation_items(list(document.imports.features))
         return
-    yield from _value_items(document)
+    (statement,) = _STATEMENT.findall(_COMMENTS.sub(" ", text))[:1]
+    is_shared = statement.split()[:1] == ["def"]
+    yield from _local_items(statement)
+    for item in _value_items(document):
+        if not is_shared or document.names.roles[item.label] is Role.PARAM:
+            yield item
     yield from _function_items(document)
     for name, role in document.names.roles.items():
         if role is Role.DEFINITION:
@@ -132,6 +153,16 @@ def _statement_items(document: Document, text: str) -> Iterator[types.Completion
         form = FORMS.get(word, "")
         order = "3" if form else "1"
         yield _completion_item(word, Kind.Keyword, doc=about, order=order, snippet=form)
+
+
+def _local_items(statement: str) -> Iterator[types.CompletionItem]:
+    """Yield the indices of quantifiers, and the parameters of a definition."""
+    for names in _INDICES.findall(statement):
+        for name in re.findall(r"\w+", names):
+            yield _completion_item(name, Kind.Variable, "an index", order="0")
+    for names in _PARAMETERS.findall(statement):
+        for name in re.findall(r"\w+", names):
+            yield _completion_item(name, Kind.Variable, "a parameter", order="0")
 
 
 def _feature_items(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
@@ -182,9 +213,10 @@ def _module_items(spec: Path) -> Iterator[types.CompletionItem]:
 
 
 def _library_items(spec: Path) -> Iterator[types.CompletionItem]:
-    for path in sorted(spec.parent.glob("*.nom")):
+    for path in islice(sorted(spec.parent.rglob("*.nom")), _MOST_FILES):
         if path != spec and is_library(path):
-            yield _completion_item(path.name, Kind.File, "params and definitions")
+            name = path.relative_to(spec.parent).as_posix()
+            yield _completion_item(name, Kind.File, "params and definitions")
 
 
 def _relation_items(features: Sequence[str]) -> Iterator[types.CompletionItem]:

@@ -145,6 +145,15 @@ def find_rename_places(
             )
         if new in each.names.roles:
             raise NomosError(f"`{new}` is declared already in {each.path.name}")
+        own = [o.span.start for o in each.names.same_names(found)]
+        for other in each.names.all:
+            is_near = other.scope == found.scope or (
+                bool(own) and min(own) <= other.span.start <= max(own)
+            )
+            if other.name == new and (found.scope < 0 or is_near):
+                raise NomosError(
+                    f"`{new}` is {other.role.value} where `{found.name}` is used, too"
+                )
     return _places_of(concerned, found)
 
 

@@ -144,6 +144,12 @@ def _is_whole_tree(text: str) -> bool:
     )
 
 
+def _hold(rows: Any) -> Any:
+    """Return rows as LightGBM holds them: of other arrays than its two, floats of 32 bits."""
+    is_own = not isinstance(rows, np.ndarray) or rows.dtype in (np.float32, np.float64)
+    return rows if is_own else rows.astype(np.float32)
+
+
 def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -> Trees:
     """Return the trees of a LightGBM booster."""
     model = booster.dump_model()
@@ -155,7 +161,8 @@ def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -
     if model.get("average_output"):
         raise NotProvable("a LightGBM model that averages its trees")
     count = int(model["num_tree_per_iteration"])
-    splits = CategorySplits(columns.as_numbers(np.float64))
+    as_held = ModelColumns(lambda rows: _hold(columns.transform(rows)), columns.origins)
+    splits = CategorySplits(as_held.as_numbers(np.float64))
     trees = [
         _tree_of_node(one["tree_structure"], number % count, count, splits)
         for number, one in enumerate(model["tree_info"])

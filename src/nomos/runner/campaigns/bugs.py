@@ -140,7 +140,6 @@ class Bugs:
         self.has_control = (
             has_control  # whether a random model is tested against chance
         )
-        self.retried = 0  # known bugs that were tested so before
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -181,7 +180,7 @@ class Bugs:
         outcomes: list[IsolatedRerun] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            tested = self.retried + self.totals.isolated_reruns + start
+            tested = self.totals.isolated_reruns + start
             ran = confirm(
                 [
                     new.case_of(number)._replace(rank=rank)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nomos.domain.domain import Domain
 from nomos.domain.meter import CallsSpent
-from nomos.errors import NotProvable, StoreError
+from nomos.errors import NomosError, NotProvable, StoreError
 from nomos.results.identity import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import with_proof
@@ -43,6 +44,19 @@ class Proofs:
             except StoreError as error:
                 self.warn(f"this proof is not stored: {error}")
         return replace(result, live=live)
+
+    def certify(self, live: Reopened, proof: Proof) -> dict[str, Any]:
+        """Return a certificate of a proof; raises an error that says why there is none."""
+        from nomos.verify.certificate import make_certificate
+
+        prepared, options = live.ready_job, self.options
+        program, prover = prepared.engine.program, self._prover(prepared.domain)
+        try:
+            return make_certificate(
+                prover, program, proof, options.within, options.seconds
+            )
+        except NotProvable as error:
+            raise NomosError(error.picture(program.spec.source)) from None
 
     def beside(self, result: Result) -> Result:
         """Try a proof where a campaign found nothing, once for all its seeds."""

@@ -85,7 +85,6 @@ class Recording:
         if self.id is not None and self._retries:
             with self._or_without("this campaign is not stored"):
                 self.campaign.recorded = recorded = self._retry(self.id, confirm)
-                self.campaign.bugs.retried = recorded.tried
                 for bug in recorded.fixed:
                     self.store.mark(bug, "fixed")
                 self._write(self.campaign.result(), finished=False)
@@ -149,6 +148,8 @@ class Recording:
         mine = [
             r for r in records if dict(r.subject.settings) == dict(subject.settings)
         ]
+        # As they were found: then none of a random model needs more repeats than before.
+        mine.sort(key=lambda record: (record.campaign, record.bug.case))
         began = time.perf_counter()
         known = self.campaign.bugs.known or ()
         tried, still, new, fixed = 0, 0, 0, []
@@ -270,7 +271,6 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     """Bring a campaign to where a killed one had come."""
     result, state, asked = found.result, found.state, campaign.meter.asked
     campaign.recorded = result.recorded
-    campaign.bugs.retried = result.recorded.tried
     asked.update(known := decode_value(Mapping[str, int], state.get("asked", {})))
     asked["before a kill"] += max(0, found.asked - sum(known.values()))
     if not state:

@@ -142,14 +142,14 @@ def divide_reals(
     for test in cuts.comparisons():
         direction(difference(test), cuts.variable)
     rows = np.arange(count)
-    firsts, lasts = (np.repeat(place, count) for place in _order_float(ends))
+    firsts, lasts = (np.repeat(place, count) for place in order_float(ends))
     done: list[tuple[Array, Array]] = []
     while len(rows):
         own = choose_cases(values, rows)
-        ends_of = (_float_at(places, dtype) for places in (firsts, lasts))
+        ends_of = (float_at(places, dtype) for places in (firsts, lasts))
         sides = [_list_signs(cuts, own, at, len(rows)) for at in ends_of]
         alike = (sides[0] == sides[1]).all(axis=1)
-        done.append((rows[alike], _float_at(firsts[alike], dtype)))
+        done.append((rows[alike], float_at(firsts[alike], dtype)))
         rows, first, last = rows[~alike], firsts[~alike], lasts[~alike]
         middle = (first >> 1) + (last >> 1) + (first & last & 1)
         rows = np.concatenate([rows, rows])
@@ -171,14 +171,14 @@ def _list_signs(cuts: Cuts, own: Mapping[str, Array], at: Array, count: int) -> 
     return np.concatenate(found, axis=1)
 
 
-def _order_float(numbers: Array) -> Array:
+def order_float(numbers: Array) -> Array:
     """Return whole numbers in the order of floats."""
     bits: Array = numbers.view(f"i{numbers.itemsize}")
     return _turn_negatives(bits).astype(np.int64)
 
 
-def _float_at(places: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the floats at places that `_place` gave."""
+def float_at(places: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the floats at places that `order_float` gave."""
     bits = places.astype(f"i{dtype.itemsize}")
     return _turn_negatives(bits).view(dtype)
 

@@ -1,0 +1,231 @@
+"""Certificates of proofs: what was asked, and boxes of cases that decide it one by one.
+
+`nomos.check_proof` decides what a certificate shows, and shares no code with the engines
+that proved it. So the boxes are not those of an engine: all cases are halved until the
+checker decides each box by itself. A box is cut at a threshold of the tree whose leaves
+differ most there; where no tree is to blame, at the middle of what bounds the cases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nomos import __version__
+from nomos.check_proof.certificate import FORMAT, Box
+from nomos.check_proof.models import READERS
+from nomos.check_proof.trees import Model, Refused
+from nomos.domain.schema import Category, OneHot
+from nomos.engine.program import Program
+from nomos.errors import NotProvable
+from nomos.lang import core
+from nomos.results.result import Bug, Proof
+from nomos.verify.division import CaseDivision
+from nomos.verify.prove import Prover
+from nomos.verify.question.space import FeatureRange
+from nomos.verify.question.symbolic import ANSWER
+
+_SIGNS = {">": "<", ">=": "<="}
+
+
+def make_certificate(
+    prover: Prover, program: Program, proof: Proof, part: str, seconds: float
+) -> dict[str, Any]:
+    """Return a certificate of a proof; raises NotProvable where there can be none."""
+    if proof.verdict == "undecided" or proof.scope == "around":
+        raise NotProvable("a certificate is of a schema, or of a part, that is decided")
+    cases, compared = prover.parse_question(program, part)
+    question, space = cases.question, cases.space
+    given = getattr(prover.domain, prover.domain.verifies[question.function])
+    path = Path(getattr(given, "name", ""))
+    kind = next(
+        (n for n in READERS if type(given).__module__.endswith(_MODULES[n])), ""
+    )
+    if not kind or not path.is_file():
+        raise NotProvable(
+            "a certificate is of a model file of trees: of scikit-learn (skops), XGBoost,"
+            " LightGBM or ONNX"
+        )
+    labels = (
+        None
+        if compared.structure.decision == "value"
+        else compared.structure.labels.tolist()
+    )
+    ranges = {
+        f"{i}.{n}": one for i in question.inputs for n, one in space.ranges.items()
+    }
+    writer = _Writer(ranges, labels or [])
+    columns = []
+    for name, one in space.ranges.items():
+        width = one.columns.stop - one.columns.start
+        if isinstance(one.feature, OneHot) and width < 2:
+            raise NotProvable(f"`{name}` has one level, in a column of its own")
+        columns.append({"feature": name, "start": one.columns.start, "width": width})
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "nomos": __version__,
+        "property": program.spec.name,
+        "spec": program.spec.source.text,
+        "within": part,
+        "verdict": proof.verdict,
+        "assumptions": list(proof.assumptions[1:]),
+        "model": {"file": str(path), "kind": kind,
+                  "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
+        "labels": labels,
+        "answers": [writer.number(label, labels) for label in labels or ()],
+        "dtype": str(cases.dtype),
+        "width": space.schema.width,
+        "columns": columns,
+        "atoms": [_atom(name, one) for name, one in ranges.items()],
+        "draws": [],
+        "guards": [writer.write(guard) for guard in question.guards],
+        "calls": [{name: writer.write(formula, _levels(space.ranges[name]))
+                   for name, formula in call.items()} for call in question.calls],
+        "ensures": [writer.write(formula) for formula in question.ensures],
+    }  # fmt: skip
+    try:
+        model = READERS[kind](path, space.schema.width)
+        _add_draws(told, model, writer, question)
+        try:
+            if proof.verdict == "violated" and not proof.is_exact:
+                raise NotProvable("violations are not counted")
+            CaseDivision(told, model, seconds).run(exact=proof.verdict == "violated")
+        except NotProvable:
+            if proof.witness is None:
+                raise
+            _show_case(told, model, proof.witness)
+    except Refused as error:
+        raise NotProvable(f"the checker of certificates says: {error}") from None
+    return told
+
+
+_MODULES = {"scikit-learn": ".sklearn", "XGBoost": ".xgboost", "LightGBM": ".lightgbm",
+            "ONNX": ".onnx"}  # fmt: skip
+
+
+def _levels(one: FeatureRange) -> Sequence[str] | None:
+    return one.feature.levels if isinstance(one.feature, OneHot | Category) else None
+
+
+def _atom(name: str, one: FeatureRange) -> dict[str, Any]:
+    if one.names is not None:
+        levels = _levels(one) or one.names
+        places = [levels.index(level) for level in one.names]
+        if places != list(range(places[0], places[-1] + 1)):
+            raise NotProvable(
+                f"the levels of `{name}` in question are not one after another"
+            )
+        return {
+            "name": name,
+            "kind": "whole",
+            "low": places[0],
+            "high": places[-1],
+            "levels": list(levels),
+        }
+    if one.is_real:
+        return {"name": name, "kind": "real", "low": one.low, "high": one.high}
+    return {"name": name, "kind": "whole" if float(one.low).is_integer() else "real",
+            "low": one.low, "high": one.high}  # fmt: skip
+
+
+def _add_draws(
+    told: dict[str, Any], model: Model, writer: _Writer, question: Any
+) -> None:
+    """Add draws as atoms whose ends are the extremes of their bounds."""
+    for draw in question.draws:
+        low, high = writer.write(draw.low), writer.write(draw.high)
+        ends = [[atom[end] for atom in told["atoms"]] for end in ("low", "high")]
+        asked = {**told, "calls": [], "draws": []}
+        box = Box(asked, model, *ends)
+        first, last = (
+            box.evaluate(low, box.values)[0],
+            box.evaluate(high, box.values)[1],
+        )
+        told["atoms"].append(
+            {
+                "name": draw.variable,
+                "kind": "whole",
+                "low": float(np.ceil(first)),
+                "high": max(float(np.ceil(first)), float(np.floor(last))),
+            }
+        )
+        told["draws"].append([draw.variable, low, high])
+
+
+def _show_case(told: dict[str, Any], model: Model, bug: Bug) -> None:
+    """Let a certificate show one case that violates the property, and no more."""
+    case = []
+    for row in bug.records:
+        for one in told["columns"]:
+            own = row[one["start"] : one["start"] + one["width"]]
+            case.append(float(np.argmax(own) if len(own) > 1 else own[0]))
+    case += map(float, bug.choices[len(bug.records) :])
+    if Box(told, model, case, case).decide() != ({"bad"}, True):
+        raise NotProvable("the violation is smaller than what rounding may change")
+    told |= {"case": case, "low": [], "high": [], "outcome": []}
+    told |= {"cases": None, "violating": None}
+
+
+class _Writer:
+    """Writes formulas as lists, with names as their numbers among levels."""
+
+    def __init__(self, ranges: dict[str, FeatureRange], labels: list[Any]) -> None:
+        self.ranges, self.labels = ranges, labels
+
+    def number(self, value: Any, levels: Sequence[Any] | None) -> Any:
+        """Return the number that stands for a constant."""
+        if not isinstance(value, str):
+            return value
+        return list(levels).index(value) if levels and value in levels else -1
+
+    def levels_of(self, expr: core.Expr) -> Sequence[Any] | None:
+        """Return among which names a formula chooses; None for a number."""
+        match expr:
+            case core.Variable(name=name) if name.startswith(ANSWER):
+                return self.labels
+            case core.Variable(name=name):
+                return _levels(self.ranges[name]) if name in self.ranges else None
+            case core.Conditional(yes=yes, no=no):
+                return self.levels_of(yes) or self.levels_of(no)
+            case _:
+                return None
+
+    def write(self, expr: core.Expr, levels: Sequence[Any] | None = None) -> list[Any]:
+        """Return a formula; `levels` are the names that it may stand for."""
+        match expr:
+            case core.Constant(value=value):
+                return ["const", self.number(value, levels)]
+            case core.Variable(name=name):
+                own = self.levels_of(expr)
+                if levels and own and list(own) != list(levels):
+                    raise NotProvable(
+                        "names of different features are compared", expr.span
+                    )
+                return ["atom", name]
+            case core.Not(operand=operand):
+                return ["not", self.write(operand)]
+            case core.Negate(operand=operand):
+                return ["-", ["const", 0], self.write(operand)]
+            case core.Arithmetic(operator=sign, left=left, right=right):
+                return [sign, self.write(left), self.write(right)]
+            case core.Logic(operator=sign, left=left, right=right):
+                return [sign, self.write(left), self.write(right)]
+            case core.Conditional(test=test, yes=yes, no=no):
+                return [
+                    "if",
+                    self.write(test),
+                    self.write(yes, levels),
+                    self.write(no, levels),
+                ]
+            case core.Compare(operator=sign, left=left, right=right):
+                own = self.levels_of(left) or self.levels_of(right)
+                one, two = self.write(left, own), self.write(right, own)
+                if sign == "!=":
+                    return ["not", ["==", one, two]]
+                return [_SIGNS[sign], two, one] if sign in _SIGNS else [sign, one, two]
+            case _:
+                raise NotProvable("this is no formula of a certificate", expr.span)
