@@ -157,7 +157,7 @@ class TakesRate(Kind):
         if isinstance(given, tuple):
             calls, seconds = given
             return COUNT.accept(calls), SECONDS.accept(seconds)
-        calls, _, unit = given.partition("/")
+        calls, _, unit = str(given).partition("/")
         if unit not in self._SECONDS:
             raise ValueError
         return COUNT.accept(int(calls)), self._SECONDS[unit]

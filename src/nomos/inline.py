@@ -119,15 +119,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     seed = accept_option("seed", SEED, seed)
     settings = _texts_of(settings, params, model)
     wide: dict[str, int] = {}
-    if is_frame(inputs) and len(inputs) > LARGEST_FRAME and search != "exhaustive":
-        warnings.warn(
-            f"of {len(inputs):,} rows {LARGEST_FRAME:,} are drawn at random, and cases of"
-            ' these; search="exhaustive" takes all of them',
-            stacklevel=2,
-        )
-        inputs, labels = sample_frame(inputs, labels)
-        # Cases of these rows are not all there are: no such search claims that they are.
-        limits["search"] = "random" if search == "auto" else search
+    inputs, labels = _sample_inputs(inputs, labels, limits)
     domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
         if isinstance(spec, SpecText) or _is_spec_text(spec):
@@ -146,6 +138,21 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     if wide and result.counts.crashed and not result.counts.judged:
         raise NomosError(_too_wide(*next(iter(wide.items()))))
     return result
+
+
+def _sample_inputs(inputs: Any, labels: Any, limits: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the inputs and labels to use: of a very large frame some, for a search by chance."""
+    is_large = is_frame(inputs) and len(inputs) > LARGEST_FRAME
+    if not is_large or limits["search"] == "exhaustive":
+        return inputs, labels
+    warnings.warn(
+        f"of {len(inputs):,} rows {LARGEST_FRAME:,} are drawn at random, and cases of"
+        ' these; search="exhaustive" takes all of them',
+        stacklevel=3,
+    )
+    if limits["search"] == "auto":  # cases of these rows are not all there are
+        limits["search"] = "random"
+    return sample_frame(inputs, labels)
 
 
 def _texts_of(settings: Any, params: Any, model: Any) -> dict[str, str]:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from nomos import load_model
 from nomos.check_proof.certificate import check
-from nomos.check_proof.trees import Refused
+from nomos.check_proof.trees import CertificateRefused
 from nomos.cli import cli
 from nomos.engine.program import Program
 from nomos.errors import NotProvable
@@ -229,7 +229,7 @@ def test_a_certificate_shows_what_is_true_and_every_mutant_is_refused(
     if told["cases"] is not None:
         assert [told["cases"], told["violating"]] == [cases, bad]
     for name, mutant in mutants(told).items():
-        with pytest.raises((Refused, ValueError, KeyError, IndexError)):
+        with pytest.raises((CertificateRefused, ValueError, KeyError, IndexError)):
             pytest.fail(f"{name}: {check(mutant, path)}")
 
 

@@ -33,7 +33,13 @@ from typing import Any
 import numpy as np
 
 from nomos.check_proof.models import READERS
-from nomos.check_proof.trees import Array, Interval, Model, Refused, Unclear
+from nomos.check_proof.trees import (
+    Array,
+    BoxTooLarge,
+    CertificateRefused,
+    Interval,
+    ModelInFile,
+)
 
 _CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
@@ -49,16 +55,16 @@ def linear(e: Any) -> dict[str, float]:
             a, b, factor = linear(one), linear(two), 1 if sign == "+" else -1
             return {n: a.get(n, 0) + factor * b.get(n, 0) for n in {**a, **b}}
         case _:
-            raise Unclear
+            raise BoxTooLarge
 
 
 def calculate(sign: str, a: Interval, b: Interval) -> Interval:
     """Return what a calculation may come to: it is extreme where its parts are."""
     if sign in "/%" and np.any((b[0] <= 0) & (b[1] >= 0)):
-        raise Unclear
+        raise BoxTooLarge
     if sign == "%":
         if np.any(b[0] != b[1]) or np.any(b[0] < 0):
-            raise Unclear
+            raise BoxTooLarge
         wraps = np.floor(a[0] / b[0]) != np.floor(a[1] / b[0])
         return np.where(wraps, 0, a[0] % b[0]), np.where(wraps, b[0], a[1] % b[0])
     ends = [_CALCULATE[sign](x, y) for x in a for y in b]
@@ -76,7 +82,7 @@ FORMAT = "nomos-certificate 1"
 class Box:
     """The cases with atoms in certain intervals, and what the model gives them."""
 
-    def __init__(self, told: Any, model: Model, low: Any, high: Any) -> None:
+    def __init__(self, told: Any, model: ModelInFile, low: Any, high: Any) -> None:
         self.told, self.model, self.calls = told, model, told["calls"]
         names = [one["name"] for one in told["atoms"]]
         ends = zip(np.asarray(low, float), np.asarray(high, float), strict=True)
@@ -133,7 +139,7 @@ class Box:
                 a, b = self.evaluate(one, values), self.evaluate(two, values)
                 return calculate(sign, a, b)
             case _:
-                raise Refused(f"a formula has {str(e)[:40]}")
+                raise CertificateRefused(f"a formula has {str(e)[:40]}")
 
     def compare(self, sign: str, one: Any, two: Any, values: Any) -> Interval:
         """Return whether a comparison may be false, and whether it may be true."""
@@ -155,7 +161,7 @@ class Box:
         """Bound a difference of two answers; tell whether it is never above 0, rounded."""
         try:
             weights = linear(["-", one, two])
-        except Unclear:
+        except BoxTooLarge:
             return -math.inf, math.inf, False
         asked = [(int(n[7:]), w) for n, w in weights.items() if n.startswith("answer#")]
         if len(asked) != 2:
@@ -245,20 +251,20 @@ def number_ends(told: Any, boxes: Any) -> Array:
     """Return the ends of boxes by their places among all values, which can be counted."""
     found = np.array(boxes, float).reshape(-1, len(told["atoms"]))
     if not np.isfinite(found).all():
-        raise Refused("a box has no ends")
+        raise CertificateRefused("a box has no ends")
     places = np.empty(found.shape, object)
     for at, atom in enumerate(told["atoms"]):
         own = found[:, at]
         if atom["kind"] == "real":
             rounded = own.astype(told["dtype"])
             if (rounded != own).any():
-                raise Refused("rows do not hold the ends of a box")
+                raise CertificateRefused("rows do not hold the ends of a box")
             bits = (rounded + 0.0).view(f"i{rounded.itemsize}").astype(np.int64)
             least = np.int64(-1 << (8 * rounded.itemsize - 1))
             places[:, at] = np.where(bits < 0, least - bits, bits)
         else:
             if (own != np.rint(own)).any():
-                raise Refused("the ends of a box are no whole numbers")
+                raise CertificateRefused("the ends of a box are no whole numbers")
             places[:, at] = own.astype(np.int64)
     return places
 
@@ -286,13 +292,17 @@ def check_division(low: Array, high: Array, first: Array, last: Array) -> None:
                 work += [(first, one, order[:at]), (two, last, order[at:])]
                 break
         else:
-            raise Refused("boxes overlap, leave a gap, or are not in the space")
+            raise CertificateRefused(
+                "boxes overlap, leave a gap, or are not in the space"
+            )
 
 
-def check_model(told: Any, path: Path) -> Model:
+def check_model(told: Any, path: Path) -> ModelInFile:
     """Return the model in a file, if it is the one that was proved."""
     if hashlib.sha256(path.read_bytes()).hexdigest() != told["model"]["sha256"]:
-        raise Refused(f"{path} is another model than the one that was proved")
+        raise CertificateRefused(
+            f"{path} is another model than the one that was proved"
+        )
     model = READERS[told["model"]["kind"]](path, told["width"])
     labels = model.labels or []
     numbered = zip(labels, told["answers"], strict=True)
@@ -300,36 +310,38 @@ def check_model(told: Any, path: Path) -> Model:
     if model.labels != told["labels"] or told["answers"] != (
         list(range(len(labels))) if texts else [label for label, _ in numbered]
     ):
-        raise Refused("the model has other labels")
+        raise CertificateRefused("the model has other labels")
     return model
 
 
 def check(told: Any, path: Path) -> str:
     """Check a certificate of a model in a file; returns what it shows, or raises."""
     if told.get("format") != FORMAT:
-        raise Refused("this is no certificate of a version that is known")
+        raise CertificateRefused("this is no certificate of a version that is known")
     model = check_model(told, path)
     first = number_ends(told, [[atom["low"] for atom in told["atoms"]]])[0]
     last = number_ends(told, [[atom["high"] for atom in told["atoms"]]])[0]
     if "case" in told:
         case = number_ends(told, [told["case"]])[0]
         if (case < first).any() or (case > last).any():
-            raise Refused("its case is none of the schema")
+            raise CertificateRefused("its case is none of the schema")
         shown = Box(told, model, told["case"], told["case"]).decide()
         if shown != ({"bad"}, True) or told["verdict"] != "violated":
-            raise Refused("its case does not violate the property")
+            raise CertificateRefused("its case does not violate the property")
         return f"violated by the case {told['case']}"
     low, high = number_ends(told, told["low"]), number_ends(told, told["high"])
     check_division(low, high, first, last)
     volumes = [math.prod(sizes) for sizes in (high - low + 1).tolist()]
     if sum(volumes) != math.prod((last - first + 1).tolist()):
-        raise Refused("the boxes do not cover all values")
+        raise CertificateRefused("the boxes do not cover all values")
     cases, exact = {"ok": 0, "bad": 0, "none": 0}, True
     boxes = zip(told["low"], told["high"], told["outcome"], volumes, strict=True)
     for a, b, outcome, volume in boxes:
         found, sure = Box(told, model, a, b).decide()
         if found != {outcome}:
-            raise Refused(f"the box from {a} to {b} is not decided as it says")
+            raise CertificateRefused(
+                f"the box from {a} to {b} is not decided as it says"
+            )
         cases[outcome] += volume
         exact &= (sure or outcome == "none") and all(
             atom["kind"] == "whole" for atom in told["atoms"]
@@ -338,9 +350,9 @@ def check(told: Any, path: Path) -> str:
     total = total if exact else [None, None]
     verdict = "violated" if cases["bad"] else "holds"
     if (cases["bad"] and not exact) or told["verdict"] != verdict:
-        raise Refused("the boxes show another verdict")
+        raise CertificateRefused("the boxes show another verdict")
     if [told["cases"], told["violating"]] != total:
-        raise Refused("the boxes show other numbers of cases")
+        raise CertificateRefused("the boxes show other numbers of cases")
     counted = f", {total[1]} of {total[0]} cases violate it" if exact else ""
     return f"{verdict}{counted}; {len(volumes)} boxes divide all values"
 
@@ -349,7 +361,9 @@ def find_model(told: Any, proof: Path, given: list[str]) -> Path:
     """Return the model's file: the one that is given, or one beside the certificate."""
     named = Path(told["model"]["file"])
     if not given and (named.is_absolute() or ".." in named.parts):
-        raise Refused(f"say which file is the model: check-proof {proof} MODEL")
+        raise CertificateRefused(
+            f"say which file is the model: check-proof {proof} MODEL"
+        )
     return Path(given[0]) if given else proof.parent / named
 
 

@@ -15,16 +15,16 @@ LINK = 1e-6  # a library may take scores that are so near to each other for equa
 MOST_PAIRS = 3_000_000
 
 
-class Refused(Exception):
+class CertificateRefused(Exception):
     """The certificate does not show what it says, or is not understood."""
 
 
-class Unclear(Exception):
+class BoxTooLarge(Exception):
     """A box is too large to say something of it."""
 
 
 @dataclass(slots=True)
-class Model:
+class ModelInFile:
     """What a file calculates: its scores, and the labels that the highest one gives.
 
     The only score of a model with labels is positive for the second one.
@@ -32,15 +32,18 @@ class Model:
 
     body: Any
     labels: list[Any] | None
-    scores: int
-    dtype: Any  # of the columns that the model compares or sums
+
+    @property
+    def scores(self) -> int:
+        """How many scores there are."""
+        return len(self.body.base)
 
     def columns(self, lo: Array, hi: Array) -> Interval:
         """Return intervals of columns, from those of a row."""
-        return lo.astype(self.dtype), hi.astype(self.dtype)
+        return lo.astype(self.body.dtype), hi.astype(self.body.dtype)
 
 
-class Trees:
+class LeafBoxes:
     """A sum of trees, as the boxes of all their leaves."""
 
     def __init__(
@@ -62,7 +65,7 @@ class Trees:
                 node, lo, hi = stack.pop()
                 left_over -= 1
                 if left_over < 0:
-                    raise Refused("the nodes of a tree lead round")
+                    raise CertificateRefused("the nodes of a tree lead round")
                 if left[node] < 0:
                     found.append((number, lo, hi, values[node]))
                     continue
@@ -94,7 +97,7 @@ class Trees:
 class LeavesOfRuns:
     """Which leaves the runs of the cases in a box reach, alone and two runs together."""
 
-    def __init__(self, trees: Trees, box: Any) -> None:
+    def __init__(self, trees: LeafBoxes, box: Any) -> None:
         self.trees, self.box = trees, box
         self.levels: dict[int, Array] = {}  # of features with a column for each level
         self.reached: list[Any] = [
@@ -155,7 +158,7 @@ class LeavesOfRuns:
             first = np.searchsorted(tree[two], tree[one])
             count = np.searchsorted(tree[two], tree[one], "right") - first
             if count.sum() > MOST_PAIRS:
-                raise Unclear
+                raise BoxTooLarge
             before = np.cumsum(count) - count
             at = np.repeat(first - before, count) + np.arange(count.sum())
             i, j = np.repeat(one, count), two[at]
@@ -190,7 +193,7 @@ class LeavesOfRuns:
             lo, hi = np.ceil(lo), np.floor(hi)
         try:
             ends = self.box.written(two, self.box.values | {one[1]: (lo, hi)})
-        except Unclear:
+        except BoxTooLarge:
             return slice(None)
         made = [end.astype(self.trees.dtype) for end in ends]
         return (lo <= hi) & (made[0] <= high[j, 0]) & (made[1] >= low[j, 0])

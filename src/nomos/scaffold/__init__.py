@@ -108,12 +108,8 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    for name, text in _table_specs(loaded.schema, module, answers, reading.about):
-        path, count = f"specs/{name}.nom", 1
-        while path in files:  # of two columns, one name is left
-            count += 1
-            path = f"specs/{name}_{count}.nom"
-        files[path] = text
+    specs = _table_specs(loaded.schema, module, answers, reading.about)
+    files |= _spec_files(specs)
     length = len(next(iter(columns.values())))
     notes = [
         f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
@@ -122,6 +118,18 @@ def scaffold_table(
     if getattr(loaded, "columns", None) is None and width is not None:
         notes.append(f"{model} takes {count_of(width, 'number')} a row")
     return ProjectFiles(files, (*notes, *problem))
+
+
+def _spec_files(specs: Iterator[tuple[str, str]]) -> dict[str, str]:
+    """Return specs by their paths; columns of other scripts may leave one name for two."""
+    files: dict[str, str] = {}
+    for name, text in specs:
+        path, count = f"specs/{name}.nom", 1
+        while path in files:
+            count += 1
+            path = f"specs/{name}_{count}.nom"
+        files[path] = text
+    return files
 
 
 def _describe_columns(

@@ -18,11 +18,12 @@ import numpy as np
 from nomos import __version__
 from nomos.check_proof.certificate import FORMAT, Box
 from nomos.check_proof.models import READERS
-from nomos.check_proof.trees import Model, Refused
+from nomos.check_proof.trees import CertificateRefused, ModelInFile
 from nomos.domain.schema import Category, OneHot
 from nomos.engine.program import Program
 from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.models.recognise import recognise
 from nomos.results.result import Bug, Proof
 from nomos.verify.division import CaseDivision
 from nomos.verify.prove import Prover
@@ -41,30 +42,13 @@ def make_certificate(
     cases, compared = prover.parse_question(program, part)
     question, space = cases.question, cases.space
     given = getattr(prover.domain, prover.domain.verifies[question.function])
-    path = Path(getattr(given, "name", ""))
-    kind = next(
-        (n for n in READERS if type(given).__module__.endswith(_MODULES[n])), ""
-    )
-    if not kind or not path.is_file():
-        raise NotProvable(
-            "a certificate is of a model file of trees: of scikit-learn (skops), XGBoost,"
-            " LightGBM or ONNX"
-        )
-    labels = (
-        None
-        if compared.structure.decision == "value"
-        else compared.structure.labels.tolist()
-    )
+    path, kind = find_file(given)
+    is_value = compared.structure.decision == "value"
+    labels = None if is_value else compared.structure.labels.tolist()
     ranges = {
         f"{i}.{n}": one for i in question.inputs for n, one in space.ranges.items()
     }
     writer = _Writer(ranges, labels or [])
-    columns = []
-    for name, one in space.ranges.items():
-        width = one.columns.stop - one.columns.start
-        if isinstance(one.feature, OneHot) and width < 2:
-            raise NotProvable(f"`{name}` has one level, in a column of its own")
-        columns.append({"feature": name, "start": one.columns.start, "width": width})
     told: dict[str, Any] = {
         "format": FORMAT,
         "nomos": __version__,
@@ -73,13 +57,12 @@ def make_certificate(
         "within": part,
         "verdict": proof.verdict,
         "assumptions": list(proof.assumptions[1:]),
-        "model": {"file": str(path), "kind": kind,
-                  "sha256": hashlib.sha256(path.read_bytes()).hexdigest()},
+        "model": {"file": str(path), "kind": kind, "sha256": _digest(path)},
         "labels": labels,
         "answers": [writer.number(label, labels) for label in labels or ()],
         "dtype": str(cases.dtype),
         "width": space.schema.width,
-        "columns": columns,
+        "columns": [_column(name, one) for name, one in space.ranges.items()],
         "atoms": [_atom(name, one) for name, one in ranges.items()],
         "draws": [],
         "guards": [writer.write(guard) for guard in question.guards],
@@ -90,21 +73,45 @@ def make_certificate(
     try:
         model = READERS[kind](path, space.schema.width)
         _add_draws(told, model, writer, question)
-        try:
-            if proof.verdict == "violated" and not proof.is_exact:
-                raise NotProvable("violations are not counted")
-            CaseDivision(told, model, seconds).run(exact=proof.verdict == "violated")
-        except NotProvable:
-            if proof.witness is None:
-                raise
-            _show_case(told, model, proof.witness)
-    except Refused as error:
+        _add_boxes(told, model, proof, seconds)
+    except CertificateRefused as error:
         raise NotProvable(f"the checker of certificates says: {error}") from None
     return told
 
 
-_MODULES = {"scikit-learn": ".sklearn", "XGBoost": ".xgboost", "LightGBM": ".lightgbm",
-            "ONNX": ".onnx"}  # fmt: skip
+def find_file(given: Any) -> tuple[Path, str]:
+    """Return the file of a model and the name of its kind; raises NotProvable."""
+    path = Path(str(getattr(given, "name", "")))
+    kind = recognise(path).name if path.is_file() else ""
+    if kind in READERS:
+        return path, kind
+    raise NotProvable(f"a certificate is of a file of trees: {', '.join(READERS)}")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _column(name: str, one: FeatureRange) -> dict[str, Any]:
+    width = one.columns.stop - one.columns.start
+    if isinstance(one.feature, OneHot) and width < 2:
+        raise NotProvable(f"`{name}` has one level, in a column of its own")
+    return {"feature": name, "start": one.columns.start, "width": width}
+
+
+def _add_boxes(
+    told: dict[str, Any], model: ModelInFile, proof: Proof, seconds: float
+) -> None:
+    """Add boxes that decide all cases, or the one case that violates the property."""
+    is_broken = proof.verdict == "violated"
+    try:
+        if is_broken and not proof.is_exact:
+            raise NotProvable("violations are not counted")
+        CaseDivision(told, model, seconds).run(exact=is_broken)
+    except NotProvable:
+        if proof.witness is None:
+            raise
+        _show_case(told, model, proof.witness)
 
 
 def _levels(one: FeatureRange) -> Sequence[str] | None:
@@ -133,7 +140,7 @@ def _atom(name: str, one: FeatureRange) -> dict[str, Any]:
 
 
 def _add_draws(
-    told: dict[str, Any], model: Model, writer: _Writer, question: Any
+    told: dict[str, Any], model: ModelInFile, writer: _Writer, question: Any
 ) -> None:
     """Add draws as atoms whose ends are the extremes of their bounds."""
     for draw in question.draws:
@@ -156,7 +163,7 @@ def _add_draws(
         told["draws"].append([draw.variable, low, high])
 
 
-def _show_case(told: dict[str, Any], model: Model, bug: Bug) -> None:
+def _show_case(told: dict[str, Any], model: ModelInFile, bug: Bug) -> None:
     """Let a certificate show one case that violates the property, and no more."""
     case = []
     for row in bug.records:

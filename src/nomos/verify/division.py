@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nomos.check_proof.certificate import Box, negate
-from nomos.check_proof.trees import Model, Unclear
+from nomos.check_proof.trees import BoxTooLarge, ModelInFile
 from nomos.device import Array
 from nomos.errors import NotProvable
 
@@ -24,7 +24,9 @@ Cut = tuple[int, float]  # an atom, and the highest value of the lower half
 class CaseDivision:
     """Halves the cases until each box is decided; writes them into a certificate."""
 
-    def __init__(self, told: dict[str, Any], model: Model, seconds: float) -> None:
+    def __init__(
+        self, told: dict[str, Any], model: ModelInFile, seconds: float
+    ) -> None:
         self.told, self.model = told, model
         self.ends = time.process_time() + seconds
         self.kinds = [atom["kind"] for atom in told["atoms"]]
@@ -50,7 +52,7 @@ class CaseDivision:
             box = Box(self.told, self.model, low, high)
             try:
                 outcome, sure = box.decide()
-            except Unclear:
+            except BoxTooLarge:
                 outcome, sure = {"ok", "bad"}, True
             decided = len(outcome) == 1 and (sure or outcome == {"none"} or not exact)
             if decided and (sure or outcome != {"bad"}):
@@ -145,7 +147,7 @@ class CaseDivision:
             try:
                 lo, hi = negate(box.evaluate(condition, box.values))
                 yield not lo and bool(hi)
-            except Unclear:
+            except BoxTooLarge:
                 yield True
 
     def _changed(self) -> list[str]:
@@ -163,7 +165,7 @@ class CaseDivision:
         trees, look = self.model.body, box.look
         try:
             one, two = look.pairs(0, min(1, len(box.calls) - 1))
-        except Unclear:
+        except BoxTooLarge:
             one = two = np.flatnonzero(look.reached[0])
         gains = (
             trees.value[one] - trees.value[two]
