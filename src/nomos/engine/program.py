@@ -43,7 +43,7 @@ from nomos.engine.random_models import (
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.errors import DomainError
 from nomos.lang import core
-from nomos.lang.types import BUILT_IN, MAX_INT
+from nomos.lang.types import MAX_INT, NEVER_MODELS
 
 Function = Callable[..., Any]
 
@@ -119,7 +119,7 @@ class Program:
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
         if not has_models(type(domain)):
-            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
+            self.plain_models = frozenset(own.keys() - NEVER_MODELS)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)
