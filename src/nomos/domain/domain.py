@@ -80,7 +80,7 @@ def offer_of(domain: type[Domain]) -> Offer:
         is_handed = batch or isinstance(member, classmethod)
         bound = is_handed or inspect.isfunction(member)
         told = signature(name, plain, bound=bound, batch=batch)
-        functions[name] = replace(told, k=_calls_of(domain, name, member))
+        functions[name] = replace(told, k=calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
@@ -106,7 +106,7 @@ def has_models(domain: type[Domain]) -> bool:
     return any(isinstance(member, batched) and member.is_model for member in found)
 
 
-def _calls_of(domain: type[Domain], name: str, member: Any) -> int:
+def calls_of(domain: type[Domain], name: str, member: Any) -> int:
     """Return how many calls of a model one call of a function is.
 
     A function that asks a model, however often, is one call of it.

@@ -309,12 +309,11 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    ends = (
-        ("crashed", "unreadable", "flaky")
-        if counts.unreadable
-        else ("crashed", "flaky")
-    )
+    ends = ("unchanged", "crashed", "unreadable", "flaky")
     shown = {name: getattr(counts, name) for name in (*names, *ends)}
+    for name in ("unchanged", "unreadable"):
+        if not shown[name]:
+            del shown[name]
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -325,6 +324,7 @@ _NOT_IN_ALL = {
     "live",
     "rounded",
     "unreadable",
+    "unchanged",
     "analysis",
     "proof",
     "mode",

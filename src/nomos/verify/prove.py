@@ -296,6 +296,10 @@ class _Attempt:
                 )
                 real = RealRows(self.data, schema)
                 return witness, {n: real.nearest(r) for n, r in records.items()}
+        if outcome.verdict is Verdict.UNCHANGED:
+            raise NotProvable(
+                "the cases that break it change nothing (`allow unchanged;` counts them)"
+            )
         raise NotProvable(
             "a violation that was found is none when it is run in isolation"
         )

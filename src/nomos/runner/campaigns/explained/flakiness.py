@@ -26,7 +26,7 @@ from nomos.domain.values import plain
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import Outcome, Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Outcome, Verdict
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import ModelError
@@ -102,7 +102,10 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
     listed = _all_cases(engine, result, wanted)
     accepted = max(1, counts.tests)
     wanted = min(wanted, accepted)  # of those that it evaluated, not of later ones
-    drawn = min(_MOST_DRAWN, wanted * (accepted + counts.discarded) // accepted)
+    drawn = min(
+        _MOST_DRAWN,
+        wanted * (accepted + counts.discarded + counts.unchanged) // accepted,
+    )
     size = drawn if listed is None else len(listed)
     sample = FlakinessSample(
         replace(result, live=None, bugs=(), crashes=()),
@@ -211,7 +214,7 @@ def check_cases(
             outcome = engine.interpreter.run(
                 cases.isolate_case(int(sample.rows[place]))
             )
-            if outcome.verdict is not Verdict.DISCARDED:
+            if outcome.verdict not in NOT_JUDGED:
                 outcomes[place] = outcome
                 _compare_isolated(comparison, place, outcome)
         left = sample.seconds - (time.perf_counter() - began)
