@@ -29,9 +29,8 @@ from nomos.engine.judged import (
     no_violations,
 )
 from nomos.engine.samples import repeat_cases
-from nomos.results.bug_list import BugList
+from nomos.results.bugs import BugList, BugNames
 from nomos.results.excess import MOST_REPEATS, CaseTest, Repeats
-from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownNames

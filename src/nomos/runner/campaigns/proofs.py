@@ -9,7 +9,7 @@ from typing import Any
 from nomos.domain.domain import Domain
 from nomos.domain.meter import CallsSpent
 from nomos.errors import NomosError, NotProvable, StoreError
-from nomos.results.identity import bug_id
+from nomos.results.bugs import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
 from nomos.results.verdict import outside_text, with_proof
 from nomos.runner.campaigns.fingerprint import fingerprint
