@@ -84,6 +84,7 @@ FULL = Result(
         flaky=4,
         rounded=1,
         nondeterministic=10,
+        unchanged=11,
         model_calls=50,
         k=2,
         seconds=1.5,
