@@ -72,6 +72,7 @@ def test_unchanged_cases_are_counted_apart_in_every_mode(block: str, mode: Any) 
     assert (counts.tests, counts.unchanged, counts.discarded) == (40, 20 + 60, 0)
     assert counts.violations == counts.crashed == 0
     assert result.verdict == "holds"
+    assert result.analysis.flakiness.cases > 9
 
 
 def test_unchanged_cases_spend_no_budget_and_are_shown() -> None:
