@@ -83,7 +83,7 @@ def _asking(function: BoundBatched, is_compared: bool) -> Function:
 
         def ask(*arguments: Any) -> Any:
             worker: Any = getcurrent()
-            worker.lane.note_input(arguments)
+            worker.coroutine.note_input(arguments)
             return worker.ask(function, arguments)
 
         return ask
