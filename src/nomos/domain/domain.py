@@ -12,7 +12,7 @@ from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched, concurrent
 from nomos.domain.schema import Ordinal, Schema
 from nomos.errors import DomainError
-from nomos.lang.types import BUILT_IN, Function, Offer, Type
+from nomos.lang.types import NEVER_MODELS, Function, Offer, Type
 
 
 class DeviceOfRun:
@@ -114,7 +114,7 @@ def calls_of(domain: type[Domain], name: str, member: Any) -> int:
     if isinstance(member, batched):
         return int(member.is_model)
     if not has_models(domain):
-        return int(name not in BUILT_IN)
+        return int(name not in NEVER_MODELS)
     return int(may_ask(domain, member))
 
 

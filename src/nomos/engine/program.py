@@ -45,7 +45,7 @@ from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.engine.vectorized.unchanged import are_equal, compared_functions
 from nomos.errors import DomainError
 from nomos.lang import core
-from nomos.lang.types import BUILT_IN, MAX_INT
+from nomos.lang.types import MAX_INT, NEVER_MODELS
 
 Function = Callable[..., Any]
 
@@ -136,12 +136,9 @@ class Program:
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
         if not has_models(type(domain)):
-            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
+            self.plain_models = frozenset(own.keys() - NEVER_MODELS)
         models = {n for n, m in members(type(domain)) if calls_of(type(domain), n, m)}
-        is_random = any(draws(self.functions[name]) for name in models)
-        # A model that draws answers by chance, whatever it is asked.
-        compared = () if is_random else compared_functions(spec, models, self.draws)
-        self.compared = frozenset(compared)
+        self.compared = compared_functions(spec, models, self.draws)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)

@@ -19,7 +19,6 @@ from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lea
 from nomos.engine.cases import (
     Cases,
     KnownCase,
-    ListedCases,
     MadeCases,
     RandomCases,
 )
@@ -373,11 +372,11 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         return
     at = 0
     for known in prepared.engine.list_cases(asked.first, asked.count):
-        stop = len(known) if asked.stop is None else min(len(known), asked.stop - at)
-        part = known[max(0, asked.start - at) : max(0, stop)]
-        at += len(known)
-        if len(part):
-            yield ListedCases(part)
+        start = max(0, asked.start - at)
+        stop = known.count if asked.stop is None else min(known.count, asked.stop - at)
+        at += known.count
+        if start < stop:
+            yield known.part(start, stop - start)
 
 
 def _time_queued() -> float:

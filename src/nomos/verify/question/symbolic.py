@@ -339,7 +339,7 @@ class _Run:
         return variable
 
     def _run_call(self, expr: core.Call) -> core.Expr:
-        if expr.function == "missing":
+        if expr.function == "missing" and "missing" not in self.models:
             raise NotProvable("it is asked whether a value is missing", expr.span)
         if expr.draws or expr.function not in self.models:
             name = expr.function

@@ -163,7 +163,7 @@ def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
     found: list[list[int]] = []
     try:
         for part in engine.list_cases():
-            found += part.tolist()
+            found += part.choices()
             if len(found) > most:
                 return None
     except EndlessRange:
