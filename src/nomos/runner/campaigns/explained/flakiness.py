@@ -139,9 +139,10 @@ def _values_of(
     """Return the first cases that have outputs, and their values, run as a campaign does."""
     if engine.mode != "sequential":
         rows, _, columns = engine.values(cases, with_outputs=True)
-        return rows[:wanted], {
-            n: items(column)[:wanted] for n, column in columns.items()
-        }
+        if len(rows):  # else all were cases that only a run in isolation decides
+            return rows[:wanted], {
+                n: items(column)[:wanted] for n, column in columns.items()
+            }
     found: dict[int, Mapping[str, Any]] = {}
     began = measure_time()
     for row in range(cases.count):
