@@ -31,6 +31,8 @@ BLOCKS = {
     "list": "d1, d2 = [predict(x) for x in (x1, x2)]",
     "branches": "d1 = predict(x1)\n  if d1 > 5:\n    predict(x1)\n  d2 = predict(x2)",
     "handed on": "d1, d2 = map(predict, (x1, x2))",
+    "nested": "d1 = twice(predict(x1))\n  d2 = twice(predict(x2))",
+    "judged later": "a, b = predict(x1), predict(x2)\n  d1, d2 = twice(a), twice(b)",
 }
 
 
@@ -54,6 +56,10 @@ class Table(Domain):
     def sure(self, rows: Any) -> Any:
         return np.nan_to_num(rows[:, 0])
 
+    @batched
+    def twice(self, ages: Any) -> Any:
+        return np.asarray(ages) * 2
+
     def plain(self, row: Any) -> float:
         return float(self.predict(row))
 
@@ -72,6 +78,22 @@ def test_unchanged_cases_are_counted_apart_in_every_mode(block: str, mode: Any) 
     assert (counts.tests, counts.unchanged, counts.discarded) == (40, 20 + 60, 0)
     assert counts.violations == counts.crashed == 0
     assert result.verdict == "holds"
+    assert result.analysis.flakiness.cases > 9
+
+
+@pytest.mark.parametrize("block", ["vectorized", "list", "nested"])
+def test_compared_cases_are_still_asked_together(block: str) -> None:
+    sizes: list[int] = []
+
+    class Sized(Table):
+        @batched
+        def predict(self, rows: Any) -> Any:
+            sizes.append(len(rows))
+            return np.nan_to_num(rows[:, 0])
+
+    text = SPEC.replace("BLOCK", BLOCKS[block])
+    result = nomos.run(text, domain=Sized, budget=200, mode="coroutines")
+    assert result.verdict == "holds" and max(sizes) > 20
 
 
 def test_unchanged_cases_spend_no_budget_and_are_shown() -> None:
@@ -90,6 +112,8 @@ def test_unchanged_cases_spend_no_budget_and_are_shown() -> None:
         ("var x2 := x1[age := v];", "var x2 := x1;", 120, 0),  # asked twice on purpose
         ("d2 = predict(x2)", "d2 = predict(x1)", 120, 0),
         ("d2 = predict(x2)", "d2 = predict(x1[0:1])", 120, 0),
+        ("d2 = predict(x2)", "d2 = twice(predict(x1)) + 1", 120, 0),
+        ("d2 = predict(x2)", "d2 = twice(predict(x2)) + 1", 40, 80),
         ("randInt(0, 2)", "randInt(1, 3)", 60, 60),
         ("randInt(0, 2)", "randInt(0, 0)", 0, 40),
     ],

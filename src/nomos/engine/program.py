@@ -138,10 +138,7 @@ class Program:
         if not has_models(type(domain)):
             self.plain_models = frozenset(own.keys() - NEVER_MODELS)
         models = {n for n, m in members(type(domain)) if calls_of(type(domain), n, m)}
-        is_random = any(draws(self.functions[name]) for name in models)
-        # A model that draws answers by chance, whatever it is asked.
-        compared = () if is_random else compared_functions(spec, models, self.draws)
-        self.compared = frozenset(compared)
+        self.compared = compared_functions(spec, models, self.draws)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)

@@ -14,7 +14,7 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers
 from nomos.engine.choices import CaseDraws
-from nomos.engine.coroutines.hub import Coroutine, Hub
+from nomos.engine.coroutines.hub import Coroutine, CoroutineWorker, Hub
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.interpreter import reason
 from nomos.engine.program import Function, Program, Running
@@ -82,8 +82,8 @@ def _asking(function: BoundBatched, is_compared: bool) -> Function:
     if is_compared:
 
         def ask(*arguments: Any) -> Any:
-            worker: Any = getcurrent()
-            worker.lane.note_input(arguments)
+            worker: CoroutineWorker = getcurrent()  # type: ignore[assignment]  # no other
+            worker.coroutine.note_input(arguments)
             return worker.ask(function, arguments)
 
         return ask

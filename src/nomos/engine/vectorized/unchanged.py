@@ -5,7 +5,9 @@ the same row twice, and what it answers is no evidence, for the property or agai
 that the block asks the model is compared. In equal inputs, NaN stands where NaN stands.
 
 A block that asks twice about one name, such as `x1`, does so on purpose (does the model
-answer alike?), and is never compared.
+answer alike?), and is never compared. Nor is a function that is asked about answers alone,
+as `judge` in `judge(predict(x1), predict(x2))`: where the answers come from says whether the
+case changes something.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ def compared_functions(
         return frozenset()
     block = ast.Module(list(spec.code.statements), [])
     calls = [n for n in ast.walk(block) if isinstance(n, ast.Call)]
+    judges = _functions_of_answers(block, calls, models)
+    models = {*models} - judges
     asked = [call for call in calls if _name_of(call.func) in models]
     given = {_shape_of(spec, call) for call in asked}
     called = {id(call.func) for call in calls}
@@ -48,6 +52,62 @@ def compared_functions(
 
 def _name_of(function: ast.expr) -> str:
     return getattr(function, "id", getattr(function, "attr", ""))
+
+
+def _values_of_names(block: ast.Module) -> dict[str, list[ast.expr]]:
+    """Return what each name is assigned; not of those that loops or functions bind, too."""
+    found: dict[str, list[ast.expr]] = {}
+    assigned: set[int] = set()
+    for node in ast.walk(block):
+        if isinstance(node, ast.Assign):
+            for name in ast.walk(ast.Tuple(node.targets)):
+                if isinstance(name, ast.Name):
+                    assigned.add(id(name))
+                    found.setdefault(name.id, []).append(node.value)
+    for node in ast.walk(block):
+        if isinstance(node, ast.arg):
+            found.pop(node.arg, None)
+        is_bound = isinstance(getattr(node, "ctx", None), ast.Store)
+        if isinstance(node, ast.Name) and is_bound and id(node) not in assigned:
+            found.pop(node.id, None)
+    return found
+
+
+def _functions_of_answers(
+    block: ast.Module, calls: Sequence[ast.Call], models: Collection[str]
+) -> set[str]:
+    """Return the models that the block asks about answers of models, and nothing else."""
+    bound = _values_of_names(block)
+    answers: set[str] = set()
+
+    def is_answer(node: ast.AST) -> bool | None:
+        """Tell whether a value is made of answers; None: it is the same in each case."""
+        if isinstance(node, ast.Name):
+            return node.id in answers
+        if isinstance(node, ast.Call) and _name_of(node.func) in models:
+            return True
+        inner = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            inner.remove(node.func)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            inner = [node.elt, *(test for one in node.generators for test in one.ifs)]
+        return are_answers(inner)
+
+    def are_answers(values: Sequence[ast.AST]) -> bool | None:
+        parts = {is_answer(value) for value in values} - {None}
+        return parts == {True} if parts else None
+
+    while more := {n for n, values in bound.items() if are_answers(values)} - answers:
+        answers |= more
+    given: dict[str, list[ast.expr]] = {}
+    for call in calls:
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given.setdefault(_name_of(call.func), []).append(ast.Tuple(values))
+    return {
+        name
+        for name in given.keys() & {*models}
+        if all(are_answers([one]) for one in given[name])
+    }
 
 
 def _shape_of(spec: core.Spec, call: ast.Call) -> str:
