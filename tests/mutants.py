@@ -45,7 +45,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "results/verdict.py": ("tests/results",),
     "results/result.py": ("tests/results",),
     "results/comparison.py": ("tests/results",),
-    "results/identity.py": ("tests/results",),
+    "results/bugs.py": ("tests/results",),
     "results/margins.py": ("tests/results",),
     "results/gate.py": ("tests/results/test_gate.py", "tests/cli/test_exit_status.py"),
     "database.py": ("tests/store",),

@@ -229,7 +229,7 @@ def _find_changed_features(engine: Engine) -> list[str]:
     choices: list[Any] = []
     with suppress(EndlessRange):
         for known in engine.list_cases():
-            choices += known[:200].tolist()
+            choices += known.part(0, 200).choices()
             if len(choices) >= 200:
                 break
     if not choices:

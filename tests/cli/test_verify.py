@@ -69,7 +69,9 @@ def run(*arguments: str) -> Result:
 def test_a_proof_has_status_0_and_says_of_how_many_cases(folder: Path) -> None:
     done = run("up.nom")
     assert done.exit_code == 0
-    assert done.output == "up: holds; proved: 0 of 72 cases of the schema\n"
+    said, assumed = done.output.splitlines()
+    assert said == "up: holds; proved: 0 of 72 cases of the schema"
+    assert assumed.startswith("assumed: the structure that was read is the model: ")
 
 
 def test_a_quiet_proof_prints_nothing_but_errors(folder: Path) -> None:
@@ -82,7 +84,39 @@ def test_inputs_of_which_no_proof_speaks_are_counted(folder: Path) -> None:
     (folder / "steps.py").write_text(DOMAIN.replace("return ROWS", f"return {own}"))
     done = run("up.nom")
     assert done.exit_code == 0
-    assert "or out of range: 2 of 32; no proof speaks of them" in done.output
+    said = "2 of 32 inputs lie outside the schema, with a value missing or out of range"
+    assert f"{said} (a of 1, b of 1): rows 30, 31; no proof speaks" in done.output
+    run("up.nom", "--json", "out.json", "--html", "page.html")
+    (result,) = json.loads((folder / "out.json").read_text())["runs"]
+    expected = {
+        "inputs": 32,
+        "count": 2,
+        "rows": [30, 31],
+        "features": {"a": 1, "b": 1},
+    }
+    assert result["proof"]["outside"] == expected
+    assert said in (folder / "page.html").read_text()
+
+
+def test_an_implication_that_says_nothing_is_no_proof(folder: Path) -> None:
+    text = (folder / "up.nom").read_text()
+    idle = text.replace("ensures ", "ensures x1.a > 100 ==> ")
+    (folder / "idle.nom").write_text(idle)
+    done = run("idle.nom", "--json", "out.json", "--html", "page.html")
+    said = "no case has what stands before `==>` in `x1.a > 100 ==> "
+    assert done.exit_code == 3 and f"idle: undecided; not proved: {said}" in done.output
+    (result,) = json.loads((folder / "out.json").read_text())["runs"]
+    assert result["verdict"] == "undecided"
+    (premise,) = result["proof"]["premises"]
+    assert (premise["least"], premise["most"]) == (0, 0)
+    assert run("idle.nom", "--fail-on", "undecided").exit_code == 1
+    (folder / "some.nom").write_text(idle.replace("100", "3"))
+    done = run("some.nom", "--html", "page.html")
+    assert done.exit_code == 0
+    page = (folder / "page.html").read_text()
+    for words in (" cases have what stands before", "assumed: the structure"):
+        assert words.replace("assumed", "Assumed") in page, words
+    assert " cases have what stands before `==>` in `x1.a > 3 ==> d1" in done.output
 
 
 def test_a_violation_has_status_1_and_shows_a_case(folder: Path) -> None:

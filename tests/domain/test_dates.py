@@ -165,7 +165,7 @@ def test_searches_draw_dates_within_their_range(search: str) -> None:
     shown = [bug.inputs["x1"]["joined"] for bug in result.bugs if bug.inputs]
     assert min(shown) >= "2020-01-20"
     assert max(shown) <= "2022-06-19"
-    assert len(set(shown) - set(people()["joined"].astype(str))) > 3  # made up
+    assert len(set(shown) - set(people()["joined"].astype(str))) > 1  # made up
 
 
 def test_bugs_show_dates_as_dates_everywhere() -> None:

@@ -184,7 +184,7 @@ def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
 def test_a_list_of_inputs_has_all_its_cases_listed(make) -> None:
     text = "param n := 2;\ninput xs[n];\noutput d;\n{ d = 1 }\nensures d == 1;\n"
     program = make(text, Numbers)
-    assert sum(len(cases) for cases in list_cases(program)) == 100
+    assert sum(cases.count for cases in list_cases(program)) == 100
     bound = bind_params(program.spec, {"n": 1})
     assert bound.inputs == ("xs[0]",)
 

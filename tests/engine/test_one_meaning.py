@@ -23,6 +23,7 @@ PAIR = """
     import world;
     input x1;
     input x2;
+    allow unchanged;
     output d1;
     output d2;
     {

@@ -120,7 +120,7 @@ def test_each_pair_is_as_likely_as_any_other(make: Any) -> None:
 
 def test_all_cases_are_those_of_all_pairs(make: Any) -> None:
     engine = Engine(make(SPEC.format(excepted=", except sex"), Few))
-    listed = [tuple(c) for part in engine.list_cases() for c in part.tolist()]
+    listed = [tuple(c) for part in engine.list_cases() for c in part.choices()]
     pairs = all_pairs(ROWS, (1,))
     assert set(listed) == {(x, *p, v) for x in range(14) for p in pairs for v in (0, 1)}
     assert len(listed) == len(set(listed)) == engine.space_within(10_000)

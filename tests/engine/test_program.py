@@ -12,9 +12,15 @@ from nomos import Domain, DomainError, Schema, batched
 from nomos.domain import Flag, Integer
 from nomos.domain.domain import offer_of
 from nomos.domain.values import is_value
+from nomos.engine.cases import RandomCases
+from nomos.engine.choices import Stream
+from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
+from nomos.engine.judged import Limits
 from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
 from nomos.engine.program import isolate_item
+from nomos.lang.types import SHARED_WORDS
+from tests.engine.judging import violated
 
 SPEC = """
 import d;
@@ -351,3 +357,33 @@ def test_only_strings_are_joined() -> None:
     assert concatenate("a", "b") == "ab"
     with pytest.raises(TypeError, match="strConcat takes strings"):
         concatenate("a", 1)
+
+
+@pytest.mark.parametrize(
+    "word", sorted(SHARED_WORDS | {"rate", "count", "same", "top", "forall", "exists"})
+)
+@pytest.mark.parametrize("is_batched", [False, True])
+def test_a_domain_has_its_own_version_of_each_later_word(
+    make: Callable[..., Any], word: str, is_batched: bool
+) -> None:
+    def answer(self: Domain, number: Any) -> Any:
+        return [7 + n for n in number] if is_batched else 7 + number
+
+    answer.__name__ = word
+    members = {
+        "inputs": lambda self: [1, 2],
+        word: batched(answer) if is_batched else answer,
+    }
+    domain = type("Words", (Domain,), members)
+    text = (
+        f"import words;\ninput x;\nvar v := words.{word}(x);\noutput d;\n"
+        f"{{\n  d = {word}(x) + words.{word}(x)\n}}\nensures d + {word}(x) == 3 * v;\n"
+        "ensures v < 9;\n"
+    )
+    program = make(text, domain())
+    assert program.spec.k == 2
+    for mode in ("sequential", "coroutines", "vectorized"):
+        cases = RandomCases(Stream(1, "words"), 0, 50)
+        judged = Engine(program, mode).run(cases, Limits(50, 9))
+        assert 0 < len(violated(judged)) < 50
+        assert judged.calls.max() == 2

@@ -4,7 +4,8 @@ A fenced block ```` ```nom ```` is one case; the heading above it is its name. A
 `# error: [code]` (or warning, info) at the end of the line where the diagnostic starts;
 further codes on the line follow in brackets of their own. Words behind `nom` choose what
 surrounds the case: `unlabelled` a domain without labels, `schemaless` one that does not
-name its features, `overriding` one with a `round` of its own, `file` a real file, `latin-1` a real file in that encoding.
+name its features, `overriding` one with a `round`, `days` and
+`mean` of its own, `file` a real file, `latin-1` a real file in that encoding.
 """
 
 import re

@@ -165,6 +165,7 @@ specs = st.builds(
     ),
     lines_of(syntax.Var, names, expressions),
     lines_of(syntax.Requires, expressions),
+    lines_of(syntax.Allow, st.just(node(syntax.Name, "unchanged"))),
     declarations(syntax.Output),
     codes.map(lambda code: node(syntax.Block, code)),
     lines_of(syntax.Var, names, expressions),

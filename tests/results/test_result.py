@@ -29,6 +29,8 @@ from nomos.results.result import (
     Ensures,
     EnsuresCounts,
     Nearest,
+    Outside,
+    Premise,
     Proof,
     Recorded,
     Result,
@@ -82,6 +84,7 @@ FULL = Result(
         flaky=4,
         rounded=1,
         nondeterministic=10,
+        unchanged=11,
         model_calls=50,
         k=2,
         seconds=1.5,
@@ -176,6 +179,8 @@ FULL = Result(
         compared_rows=7,
         seconds=0.5,
         rows=(Certificate(3, "violated", 10),),
+        premises=(Premise(0, "d1 == 1 ==> d2 == 1", 2, None),),
+        outside=Outside(9, 1, (4,), {"age": 1}),
     ),
 )
 

@@ -115,6 +115,20 @@ def test_a_budget_of_just_all_cases_is_told_from_one_that_is_short(steps, cases,
     )
 
 
+def test_listed_cases_have_the_same_numbers_in_batches_of_any_size(steps):
+    draws = "import steps;\ninput x1;\nvar v := x1 < 22 && randInt(0, x1) > 9;\n"
+    steps.write_text(
+        f"{draws}var w := randInt(0, 1);\noutput d;\n"
+        "{\n  d = answer(x1)\n}\nensures d >= 0 && (d < 2 || v || w == 1);\n"
+    )
+    first, _ = run(steps, search="exhaustive", batch=1)
+    assert first.counts.unique_bugs > 9
+    for options in ({"batch": 7}, {"batch": 64}, {"jobs": 2}, {"mode": "sequential"}):
+        other, _ = run(steps, search="exhaustive", **options)
+        assert [b.case for b in other.bugs] == [b.case for b in first.bugs]
+        assert [b.choices for b in other.bugs] == [b.choices for b in first.bugs]
+
+
 def test_a_space_of_just_the_budget_is_tried_whole(steps):
     assert [run(steps, cases=cases)[0].search for cases in (299, 300)] == [
         "random",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import nomos
+from nomos import Domain, batched
 from nomos.results.result import Result, from_data, to_data
+from nomos.runner.campaigns import clock
 from tests.runner.driving import drive, outcome
 
 DOMAIN = '''
@@ -74,6 +78,7 @@ class Walks(Domain):
 SPEC = """import walks;
 input s1;
 var s2 := {change}(s1);
+allow unchanged;
 output e1;
 output e2;
 {{
@@ -132,6 +137,43 @@ def test_only_cases_that_the_campaign_evaluated_are_checked(walk: Any) -> None:
     few = walk("same", "e1 != 33", function="place", search="random", budget=5)
     assert (few.verdict, few.problem) == ("none-found", "")
     assert few.analysis.flakiness.cases == 5
+
+
+@pytest.mark.parametrize(
+    ("waits", "queues", "fewest", "most"),
+    [
+        (0.0, 0.02, 299, 299),  # the machine is busy with others
+        (0.01, 0.0, 60, 65),  # cheap enough for a bound of 5 %
+        (0.05, 0.0, 10, 25),  # an endpoint
+    ],
+)
+def test_how_many_cases_are_checked_hangs_on_the_model_and_not_on_the_machine(
+    tmp_path: Path,
+    monkeypatch: Any,
+    waits: float,
+    queues: float,
+    fewest: int,
+    most: int,
+) -> None:
+    waited = tmp_path / "schedstat"
+    monkeypatch.setattr(clock, "_WAITED", waited)
+    now, queued = [0.0], [0.0]
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+
+    class Rows(Domain):
+        def inputs(self) -> Any:
+            return range(1000)
+
+        @batched
+        def predict(self, rows: Any) -> Any:
+            now[0] += waits + queues
+            queued[0] += queues
+            waited.write_text(f"0 {round(queued[0] * 1e9)} 0")
+            return np.asarray(rows)
+
+    text = "input x;\noutput d;\n{\n  d = predict(x)\n}\nensures d >= 0;\n"
+    result = nomos.run(text, domain=Rows, search="random", budget=1000)
+    assert fewest <= result.analysis.flakiness.cases <= most
 
 
 def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.judged import no_verdicts
 from nomos.runner.campaigns.plans.ranges import LARGEST, Plan, Range
@@ -117,7 +118,7 @@ def test_a_part_of_a_range_is_the_same_however_its_cases_are_listed(
     start: int, stop: int | None
 ) -> None:
     every = np.arange(8)[:, None]
-    chunks = [every[:3], every[3:4], every[4:]]
+    chunks = [ListedCases(part) for part in (every[:3], every[3:4], every[4:])]
     engine = SimpleNamespace(list_cases=lambda first, count: iter(chunks))
     asked = Range(0, 1, True, start, stop)
     parts = _cases(SimpleNamespace(engine=engine), Stream(0, "a"), asked)  # type: ignore[arg-type]

@@ -208,3 +208,14 @@ def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
         search.found = search.propose(generation_rng(1, "a", len(counts)))
         search.found = join_proposals([search.found] * 2)
     assert counts == [250, 500, 301, 250]
+
+
+def test_values_that_may_be_missing_are_left_out_by_every_search() -> None:
+    ends = np.zeros(2), np.full(2, 9.0), np.ones(2, bool)
+    gaps = np.array([True, False])
+    material = Material(*ends, data=np.ones((5, 2)), inputs=1, missing=gaps)
+    for name in ("uniform", "mutated", "diverse", "guided"):
+        proposed = strategy_by_name(name, material).propose(np.random.default_rng(0))
+        left_out = np.isnan(proposed.values).mean(axis=0)
+        assert 0 < left_out[0] < 0.3, name
+        assert left_out[1] == 0

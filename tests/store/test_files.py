@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nomos.errors import StoreError
-from nomos.results.identity import bug_id
+from nomos.results.bugs import bug_id
 from nomos.results.result import Bug, Subject
 from nomos.store.files import add_known, case_name, load_cases, load_known, save_cases
 from nomos.store.store import Store

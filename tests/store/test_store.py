@@ -16,7 +16,7 @@ import pytest
 
 from nomos.errors import StoreError
 from nomos.results.analysis import Shrunk, ShrunkRecord
-from nomos.results.identity import bug_id
+from nomos.results.bugs import bug_id
 from nomos.results.result import (
     Bug,
     Counts,

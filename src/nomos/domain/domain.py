@@ -12,7 +12,7 @@ from nomos.device import placement
 from nomos.domain.functions import BoundBatched, batched, concurrent
 from nomos.domain.schema import Ordinal, Schema
 from nomos.errors import DomainError
-from nomos.lang.types import BUILT_IN, Function, Offer, Type
+from nomos.lang.types import NEVER_MODELS, Function, Offer, Type
 
 
 class DeviceOfRun:
@@ -80,7 +80,7 @@ def offer_of(domain: type[Domain]) -> Offer:
         is_handed = batch or isinstance(member, classmethod)
         bound = is_handed or inspect.isfunction(member)
         told = signature(name, plain, bound=bound, batch=batch)
-        functions[name] = replace(told, k=_calls_of(domain, name, member))
+        functions[name] = replace(told, k=calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
@@ -106,7 +106,7 @@ def has_models(domain: type[Domain]) -> bool:
     return any(isinstance(member, batched) and member.is_model for member in found)
 
 
-def _calls_of(domain: type[Domain], name: str, member: Any) -> int:
+def calls_of(domain: type[Domain], name: str, member: Any) -> int:
     """Return how many calls of a model one call of a function is.
 
     A function that asks a model, however often, is one call of it.
@@ -114,7 +114,7 @@ def _calls_of(domain: type[Domain], name: str, member: Any) -> int:
     if isinstance(member, batched):
         return int(member.is_model)
     if not has_models(domain):
-        return int(name not in BUILT_IN)
+        return int(name not in NEVER_MODELS)
     return int(may_ask(domain, member))
 
 

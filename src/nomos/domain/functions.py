@@ -18,7 +18,7 @@ from nomos.domain.meter import asking
 from nomos.domain.records import Column, items, numbers, to_column
 from nomos.domain.values import check_classes, copy_owned
 from nomos.errors import CallsFailed, ModelError, Unreadable
-from nomos.lang.types import BUILT_IN
+from nomos.lang.types import NEVER_MODELS
 
 Method = Callable[..., Any]
 _Marked = TypeVar("_Marked", bound=Any)
@@ -77,7 +77,7 @@ class batched:  # noqa: N801 - a decorator, used as one
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
-        self.is_model = name not in BUILT_IN
+        self.is_model = name not in NEVER_MODELS
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:

@@ -87,7 +87,8 @@ class Feature:
 
     def read_value(self, columns: Array) -> Any:
         """Return the value held by one row's columns as a reader sees it."""
-        return self.show_value(self.decode_value(columns))
+        shown = self.show_value(self.decode_value(columns))
+        return "missing" if shown != shown else shown
 
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""

@@ -132,8 +132,7 @@ def looks(
 def _array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
         read = {name: read(record[at]) for name, read, at in schema.readers}
-        # NaN would differ from itself where two records are compared.
-        return Fields({n: "missing" if v != v else v for n, v in read.items()})
+        return Fields(read)
     if record.ndim == 3 and record.shape[0] in (1, 3):  # channels first, as in torch
         record = np.moveaxis(record, 0, 2)
     if record.ndim == 3 and record.shape[2] == 1:

@@ -103,6 +103,11 @@ class ListedCases:
         chosen = slice(first, first + count)
         return ListedCases(self.known[chosen], self.lengths[chosen])
 
+    def choices(self) -> list[list[int]]:
+        """Return the choices of each case."""
+        rows = zip(self.known.tolist(), self.lengths.tolist(), strict=True)
+        return [row[:length] for row, length in rows]
+
     def isolate_case(self, row: int) -> CaseDraws:
         """Return the draws of one case."""
         return CaseDraws(partial(self.choice, row))

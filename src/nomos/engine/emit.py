@@ -77,8 +77,9 @@ class Emitter:
         """Return the statements that run and judge one case."""
         spec = self.spec
         body = self._inputs()
-        body += [self.let(let) for let in spec.variables]
-        body += [self._unless(item, "discard") for item in spec.requires]
+        for one in spec.guarded_variables:
+            is_let = isinstance(one, core.Let)
+            body += [self.let(one) if is_let else self._unless(one, "discard")]  # type: ignore[arg-type]  # they fit
         body.append(ast.Expr(self._ours("accept")))
         body += copy.deepcopy(list(spec.code.statements))
         body.append(self._end_of_block())

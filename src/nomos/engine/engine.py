@@ -107,8 +107,10 @@ class Engine:
         repeated = self._repeated
         repeated.slots = unpack_array(kept["repeated"], "<u8", repeated.slots.shape)
 
-    def list_cases(self, begin: int = 0, count: int | None = None) -> Iterator[Array]:
-        """Yield the choices of all cases of some ways to draw the inputs, in order."""
+    def list_cases(
+        self, begin: int = 0, count: int | None = None
+    ) -> Iterator[ListedCases]:
+        """Yield all cases of some ways to draw the inputs, in the order of their choices."""
         return list_cases(self.program, begin, count)
 
     def space_within(self, limit: int) -> int | None:
@@ -118,7 +120,7 @@ class Engine:
         count = 0
         try:
             for cases in self.list_cases():
-                count += len(cases)
+                count += cases.count
                 if count > limit:
                     return None
         except EndlessRange:

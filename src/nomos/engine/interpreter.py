@@ -47,6 +47,10 @@ class Verdict(IntEnum):
     DISCARDED = 2
     CRASHED = 3
     UNREADABLE = 4
+    UNCHANGED = 5
+
+
+NOT_JUDGED = (Verdict.DISCARDED, Verdict.UNCHANGED)  # they spend no budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,10 @@ class Outcome:
     told: int = 0  # two bits for each rate: is it of the case, and does that count
 
 
+class Unchanged(Discard):
+    """Whatever the block asked the model, its inputs were equal."""
+
+
 class Case(Running):
     """The `case` that the emitted statements talk to."""
 
@@ -87,12 +95,15 @@ class Case(Running):
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
-        self.accepted = True
+        self.accepted = self.in_block = True
         listen(self)  # k counts the calls of the block
 
     def outputs(self, *values: Any) -> Any:
         """End the block: return its outputs, numbers as Python's own."""
         listen(None)
+        self.in_block = False
+        if self.changed is False:
+            raise Unchanged
         made = tuple(map(plain, values))
         self.made = dict(zip(self.program.spec.outputs, made, strict=False))
         return made[0] if len(made) == 1 else made
@@ -147,7 +158,9 @@ class Case(Running):
         if self.failures and (error is None or isinstance(error, Discard | Unreadable)):
             return self._make_violation(choices, margin)
         verdict, why, shown = Verdict.PASSED, "", ""
-        if isinstance(error, Discard):
+        if isinstance(error, Unchanged):
+            verdict = Verdict.UNCHANGED
+        elif isinstance(error, Discard):
             verdict, why = Verdict.DISCARDED, reason(error, self.program.spec.source)
         elif isinstance(error, Unreadable):
             verdict, why = Verdict.UNREADABLE, printable(error.why)

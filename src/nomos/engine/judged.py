@@ -13,7 +13,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
-from nomos.engine.interpreter import Outcome, Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Outcome, Verdict
 from nomos.engine.vectorized.chunk import Chunk, Fate, pad_choices
 from nomos.engine.vectorized.columns import Columns
 
@@ -189,7 +189,7 @@ class Limits:
 def is_test(outcome: Outcome) -> bool:
     """Tell whether a case spends budget: it got past `requires`, or crashed or was unreadable on the way."""
     ended = outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE)
-    return ended or (outcome.accepted and outcome.verdict is not Verdict.DISCARDED)
+    return ended or (outcome.accepted and outcome.verdict not in NOT_JUDGED)
 
 
 def no_verdicts(count: int) -> Judged:
@@ -227,6 +227,8 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
             np.ones(len(violated), dtype=bool),
         )
     for gone, fates, reasons in chunk.left:
+        same = gone[(gone < end) & (fates == Fate.UNCHANGED)]
+        judged.verdicts[same] = Verdict.UNCHANGED
         out = (gone < end) & (fates == Fate.DISCARDED)
         judged.why[gone[out]] = reasons[out]
     resolved = {row: outcome for row, outcome in resolved.items() if row < end}

@@ -14,6 +14,7 @@ import numpy as np
 from nomos.diagnostics.source import Source
 from nomos.domain.domain import (
     Domain,
+    calls_of,
     declared_classes,
     has_models,
     may_ask,
@@ -41,9 +42,10 @@ from nomos.engine.random_models import (
     functions_of_conditions,
 )
 from nomos.engine.vectorized.rows import SourceRows, frozen
+from nomos.engine.vectorized.unchanged import are_equal, compared_functions
 from nomos.errors import DomainError
 from nomos.lang import core
-from nomos.lang.types import BUILT_IN, MAX_INT
+from nomos.lang.types import MAX_INT, NEVER_MODELS
 
 Function = Callable[..., Any]
 
@@ -51,7 +53,10 @@ Function = Callable[..., Any]
 class Running(Counted):
     """One case while it runs: its draws, its model calls, and the items that it drew."""
 
-    __slots__ = ("asked_first", "draws", "items", "places", "program")
+    __slots__ = (
+        *("asked", "asked_first", "changed", "draws", "in_block", "items", "places"),
+        "program",
+    )
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__()
@@ -60,6 +65,18 @@ class Running(Counted):
         self.asked_first: dict[str, Any] | None = None  # in a control, by the function
         self.items: Sequence[Any] = []  # that it drew, and their places in the source
         self.places: Sequence[int] = []
+        self.in_block = False
+        self.asked: Any = None  # of the model in the block, first
+        self.changed: bool | None = None  # whether it was asked something else later
+
+    def note_input(self, arguments: tuple[Any, ...]) -> None:
+        """Compare what the block asks the model with what it asked first."""
+        if self.program.resampling is not None:
+            return  # a control asks again about what was asked first
+        if self.asked is None:
+            self.asked = arguments
+        elif not self.changed:
+            self.changed = not are_equal(self.asked, arguments)
 
     def input(self) -> Any:
         """Draw an item from the source."""
@@ -119,7 +136,9 @@ class Program:
         # Where no function is batched, each that the block calls stands for the model.
         self.plain_models: frozenset[str] = frozenset()
         if not has_models(type(domain)):
-            self.plain_models = frozenset(own.keys() - BUILT_IN.keys())
+            self.plain_models = frozenset(own.keys() - NEVER_MODELS)
+        models = {n for n, m in members(type(domain)) if calls_of(type(domain), n, m)}
+        self.compared = compared_functions(spec, models, self.draws)
         self.modules = dict(modules or {})
         self.schema: Schema | None = domain.schema
         source = source_of(domain)
@@ -279,7 +298,7 @@ class Program:
     def namespace(
         self,
         current: Current,
-        asking: Callable[[BoundBatched], Function] | None = None,
+        asking: Callable[[BoundBatched, bool], Function] | None = None,
     ) -> dict[str, Any]:
         """Return what names mean in a case: the language's functions and the domain's.
 
@@ -298,11 +317,12 @@ class Program:
         }
         for name, function in self.functions.items():
             is_model = name in self.plain_models
-            names[name] = _bind_function(name, function, current, is_model)
+            is_compared = name in self.compared
+            names[name] = _bind_function(name, function, current, is_model, is_compared)
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):
-                names[name] = asking(function)
+                names[name] = asking(function, is_compared)
         for name, module in self.modules.items():
             names[name] = SimpleNamespace(**{**vars(module), **names})
         return names
@@ -339,7 +359,7 @@ def draws(function: Function | None) -> bool:
 
 
 def _bind_function(
-    name: str, function: Function, current: Current, is_model: bool
+    name: str, function: Function, current: Current, is_model: bool, is_compared: bool
 ) -> Function:
     """Count a function's calls, and hand it a generator where it draws.
 
@@ -352,6 +372,8 @@ def _bind_function(
         most = running.calls + 1
         if is_model:
             count_calls()
+        if is_compared and running.in_block:
+            running.note_input((*arguments, *options.values()))
         if hand_generator:
             seed, (arguments, options) = running.resample_call(
                 name, running.draws.seed(), (arguments, options)

@@ -46,7 +46,7 @@ def estimate_space(program: Program) -> int | None:
                 break
             before = counted
             for cases in list_cases(program, ways * number // _TRIED_INPUTS, 1):
-                counted += len(cases)
+                counted += cases.count
                 if counted - before > _MOST_IN_ONE_WAY:
                     return None
             tried += 1
@@ -57,8 +57,8 @@ def estimate_space(program: Program) -> int | None:
 
 def list_cases(
     program: Program, begin: int = 0, count: int | None = None
-) -> Iterator[Array]:
-    """Yield the choices of every case, in order, as arrays of one case per row.
+) -> Iterator[ListedCases]:
+    """Yield every case, in the order of their choices, however many come together.
 
     Only cases of `count` ways to draw the inputs, from number `begin` on, are listed,
     and only what comes before the block is run. Raises EndlessRange where a draw has
@@ -67,7 +67,8 @@ def list_cases(
     if draws_late(program.spec, program.draws):
         raise EndlessRange("a draw inside the block, or after it")
     for numbers in _ways(program, begin, count):
-        yield from _expand(program, numbers)
+        lengths = np.full(len(numbers), numbers.shape[1], dtype=np.int64)
+        yield from _expand(program, numbers, lengths, np.ones(len(numbers), dtype=bool))
 
 
 def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
@@ -116,29 +117,43 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
     )
 
 
-def _expand(program: Program, known: Array) -> Iterator[Array]:
-    """Add the next choice to cases that wait for one; yield those that need no more."""
-    draws = ListedCases(known, checks=False)
+def _expand(
+    program: Program, known: Array, lengths: Array, is_open: Array
+) -> Iterator[ListedCases]:
+    """Yield cases with all their choices, those that begin with these, in their order.
+
+    A case that is open may have a choice to make behind those that are known. It becomes
+    as many as that choice has values, and they stand in its place: whatever is listed
+    together, the order is that of the choices.
+    """
+    asked = np.flatnonzero(is_open)
+    draws = ListedCases(known[asked], lengths[asked], checks=False)
     chunk = Chunk(program, draws)
     with np.errstate(all="ignore"):
         Columns(chunk, Answers(len(program.source))).generate()
-    waits = np.zeros(len(known), dtype=bool)
+    waits = np.zeros(len(asked), dtype=bool)
     waits[chunk.find_gone(Fate.WAITS)] = True
-    if not waits.all():
-        yield known[~waits]
-    waiting = np.flatnonzero(waits)
-    sizes = draws.high[waiting] - draws.low[waiting] + 1
-    if len(waiting) and not 0 < int(sizes.min()) <= int(sizes.max()) <= LONGEST_RANGE:
+    if not waits.any():
+        yield ListedCases(known, lengths)
+        return
+    waiting = asked[waits]
+    sizes = draws.high[waits] - draws.low[waits] + 1
+    if not 0 < int(sizes.min()) <= int(sizes.max()) <= LONGEST_RANGE:
         long = f"randInt over more than {LONGEST_RANGE} numbers"
         raise EndlessRange(draws.endless or long)
-    while len(waiting):
-        # As many of the waiting cases as fill a chunk, but at least one.
-        count = max(1, int(np.searchsorted(np.cumsum(sizes), _CHUNK)))
-        part, widths = waiting[:count], sizes[:count]
-        values = count_from(draws.low[part], widths)
-        longer = np.column_stack([known[np.repeat(part, widths)], values])
-        yield from _expand(program, longer)
-        waiting, sizes = waiting[count:], sizes[count:]
+    low, widths = np.zeros_like(lengths), np.ones_like(lengths)
+    low[waiting], widths[waiting] = draws.low[waits], sizes
+    more = np.isin(np.arange(len(known)), waiting)
+    ends, begin = np.cumsum(widths), 0
+    while begin < len(known):
+        # As many as fill a chunk, but at least one.
+        before = ends[begin] - widths[begin]
+        end = max(begin + 1, int(np.searchsorted(ends, before + _CHUNK)))
+        rows = np.repeat(np.arange(begin, end), widths[begin:end])
+        values = count_from(low[begin:end], widths[begin:end])
+        longer = np.column_stack([known[rows], values])
+        yield from _expand(program, longer, (lengths + more)[rows], more[rows])
+        begin = end
 
 
 def count_from(low: Array, lengths: Array) -> Array:

@@ -244,6 +244,7 @@ class Condition:
     line: int
     name: str = ""
     indices: tuple[str, ...] = ()
+    after: int = -1  # of a `requires`: how many vars stand above it; -1: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +318,18 @@ class Spec:
     params: tuple[Param, ...] = ()
     origin: Any = None
     repeats: int = 0  # how often the block is evaluated; 0: once, without `repeats`
+    allows_unchanged: bool = False  # cases whose inputs to the model are all equal
+
+    @property
+    def guarded_variables(self) -> tuple[Let | Condition, ...]:
+        """The vars before the block and every `requires`, in the order they stand in."""
+        found: list[Let | Condition] = []
+        for number in range(len(self.variables) + 1):
+            places = {number} if number < len(self.variables) else {number, -1}
+            found += [one for one in self.requires if one.after in places]
+            found += self.variables[number : number + 1]
+        return tuple(found)
+
     rates: tuple[Rate, ...] = ()
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
     pairs: tuple[Pair, ...] = ()  # of inputs that are drawn together

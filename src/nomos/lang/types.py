@@ -96,5 +96,7 @@ BUILT_IN = {
 SHARED_WORDS = frozenset(
     {"norm", "sqrt", "exp", "log", "sum", "mean", "missing", "date", "days"}
 )
+# A domain's function of such a name serves the language, and asks no model.
+NEVER_MODELS = BUILT_IN.keys() - SHARED_WORDS
 # What a domain may bring its own version of without a word.
-OVERRIDABLE = SHARED_WORDS | {"getFeat", "setFeat", "label", "randInt", "strConcat"}
+OVERRIDABLE = frozenset({"getFeat", "setFeat", "label", "randInt", "strConcat"})

@@ -101,7 +101,7 @@ class RunConsole:
         if key not in self._tasks:
             return
         is_sample = self._searches[key] == "random"
-        done = counts.tests + (0 if is_sample else counts.discarded)
+        done = counts.tests + (0 if is_sample else counts.discarded + counts.unchanged)
         self._progress.update(
             self._tasks[key],
             completed=done,

@@ -13,7 +13,7 @@ from nomos.report.cards import card_of, first_card
 from nomos.report.groups import shrunk_words
 from nomos.report.texts import count_of
 from nomos.report.view import PropertyView, model_names, view_properties, view_property
-from nomos.results.bug_list import with_values
+from nomos.results.bugs import with_values
 from nomos.results.result import Bug, Result
 from nomos.runner.stopping import EXIT_STATUS
 

@@ -7,7 +7,7 @@ reads like one that has just been found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
@@ -15,12 +15,15 @@ from nomos.report.texts import Written, count_of, number_of, percent
 from nomos.results.gate import by_subject
 from nomos.results.margins import histogram, join_margins
 from nomos.results.measured import measured_text
-from nomos.results.result import Bug, Crash, Result, Verdict
+from nomos.results.result import Bug, Counts, Crash, Result, Verdict
 from nomos.results.statistics import spread
 from nomos.results.verdict import (
+    assumed_text,
     confirmation_text,
     flakiness_text,
     nearest_text,
+    outside_text,
+    premise_text,
     rate_text,
     tried_text,
 )
@@ -171,10 +174,6 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     counts = [result.counts for result in results]
     judged = sum(c.judged for c in counts)
     tests = sum(c.tests for c in counts)
-    beside = {
-        name: sum(getattr(c, name) for c in counts)
-        for name in ("unreadable", "discarded")
-    }
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
     k = max(c.k for c in counts) or first.subject.k
@@ -190,7 +189,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         bugs=sum(bugs) / len(bugs),
         unique_bugs=_over_seeds(bugs),
         new_bugs=f"{new:,} new" if new < sum(bugs) else "",
-        cases=f"{tests:,}" + "".join(_beside_words(beside)),
+        cases=f"{tests:,}" + "".join(_beside_words(counts)),
         speed=f"{tests / seconds:,.0f}" if seconds and tests else "-",
         seeds=str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}",
         remarks=tuple(remarks_on(results)),
@@ -260,12 +259,12 @@ def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
     return sorted(said, key=lambda remark: not remark.is_problem)
 
 
-def _beside_words(beside: Mapping[str, int]) -> Iterable[str]:
+def _beside_words(counts: Sequence[Counts]) -> Iterable[str]:
     """Say how many of the cases are no evidence, and why."""
-    if unreadable := beside["unreadable"]:
-        yield f", of them {unreadable:,} unreadable"
-    if discarded := beside["discarded"]:
-        yield f" and {discarded:,} discarded"
+    names = {"unreadable": ", of them", "discarded": " and", "unchanged": " and"}
+    for name, link in names.items():
+        if number := sum(getattr(one, name) for one in counts):
+            yield f"{link} {number:,} {name}"
 
 
 def _describe_end(crash: Crash) -> str:
@@ -284,6 +283,11 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         if rate.verdict == "undecided":
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
+    if counts.unchanged:
+        said = f"{count_of(counts.unchanged, 'case')} more changed nothing: all inputs of the"
+        yield Remark(
+            f"{said} model are equal (`allow unchanged;` in a spec counts them)"
+        )
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
@@ -322,6 +326,12 @@ def _remarks_of_proof(result: Result) -> Iterable[Remark]:
         return
     if near := nearest_text(result.proof):
         yield Remark(f"the case of the proof: {near}")
+    for premise in result.proof.premises:
+        yield Remark(premise_text(premise), is_problem=premise.is_vacuous)
+    if result.proof.outside is not None:
+        yield Remark(outside_text(result.proof.outside))
+    if assumed := assumed_text(result.proof):
+        yield Remark(assumed)
     is_open, place = result.verdict == "undecided", result.proof.reason.partition("\n")
     if is_open or place[2]:
         said = MEANINGS["undecided"] if is_open else "the proof ends here"

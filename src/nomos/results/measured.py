@@ -74,6 +74,7 @@ class Counts:
     repeated: int = 0
     isolated_reruns: int = 0
     discarded: int = 0
+    unchanged: int = 0  # the model's inputs in them are all equal
     crashed: int = 0
     unreadable: int = 0  # an answer in them says nothing that counts
     flaky: int = 0

@@ -112,6 +112,31 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True)
+class Premise:
+    """How many cases of a proof have what stands before `==>` of an `ensures`."""
+
+    ensures: int  # its number
+    text: str
+    least: int
+    most: int | None  # None: not known, or not counted, as features are real
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether no case has it."""
+        return self.most == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Which inputs of the data lie outside the schema: no proof speaks of them."""
+
+    inputs: int  # of the data
+    count: int
+    rows: tuple[int, ...] = ()  # the first ones
+    features: Mapping[str, int] = field(default_factory=dict)  # rows that each puts out
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """Whether a property holds for every case of a scope.
 
@@ -125,6 +150,8 @@ class Proof:
         settled: How many cases are known to break it, or not to.
         witness: A case that breaks it, run in isolation on the real model.
         reason: Why it is open.
+        premises: Of each `ensures` with `==>`, how many cases have what stands before it.
+        outside: Which inputs of the data the schema does not allow; None if all are allowed.
     """
 
     verdict: Decision
@@ -141,6 +168,8 @@ class Proof:
     compared_rows: int = 0
     seconds: float = 0.0
     rows: tuple[Certificate, ...] = ()  # of the scope `around`: one for each input
+    premises: tuple[Premise, ...] = ()
+    outside: Outside | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that contradict each other or the verdict."""
@@ -149,6 +178,11 @@ class Proof:
             most = high if self.cases is None else self.cases
             if not 0 <= low <= high <= most or (self.verdict == "holds" and high):
                 raise ValueError(f"at least {low} and at most {high} of {most} cases")
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether it is undecided because no case has the premise of any `ensures`."""
+        return self.verdict == "undecided" and bool(self.premises)
 
     @property
     def is_exact(self) -> bool:
@@ -309,12 +343,11 @@ class Result:
 def count_words(counts: Counts) -> str:
     """Return the counts of verdicts and bugs as one line, by their names."""
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
-    ends = (
-        ("crashed", "unreadable", "flaky")
-        if counts.unreadable
-        else ("crashed", "flaky")
-    )
+    ends = ("unchanged", "crashed", "unreadable", "flaky")
     shown = {name: getattr(counts, name) for name in (*names, *ends)}
+    for name in ("unchanged", "unreadable"):
+        if not shown[name]:
+            del shown[name]
     return " ".join(f"{name}={count}" for name, count in shown.items())
 
 
@@ -325,6 +358,7 @@ _NOT_IN_ALL = {
     "live",
     "rounded",
     "unreadable",
+    "unchanged",
     "analysis",
     "proof",
     "mode",

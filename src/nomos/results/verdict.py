@@ -8,7 +8,7 @@ from dataclasses import replace
 from nomos.results.analysis import Flakiness
 from nomos.results.excess import Excess, measure_excess
 from nomos.results.measured import RateFound, measured_text
-from nomos.results.result import Counts, Proof, Result, Verdict
+from nomos.results.result import Counts, Outside, Premise, Proof, Result, Verdict
 from nomos.results.statistics import describe_rate
 
 EVERY_CASE = "every case was tried"
@@ -173,6 +173,37 @@ def proof_text(proof: Proof) -> str:
     if proof.is_exact:
         return f"exact: {low:,} {total} ({100 * low / proof.cases:.3g} %)"
     return f"at least {low:,} and at most {high:,} {total}"
+
+
+def premise_text(premise: Premise) -> str:
+    """Say how many cases of a proof have what stands before `==>`."""
+    if premise.most == 0:
+        number = "no case has"
+    elif premise.most == premise.least:
+        number = f"{premise.least:,} cases have" if premise.least > 1 else "1 case has"
+    elif premise.most is None:
+        number = (
+            "some cases have" if premise.least else "it is not known which cases have"
+        )
+    else:
+        number = f"at least {premise.least:,} and at most {premise.most:,} cases have"
+    return f"{number} what stands before `==>` in `{premise.text}`"
+
+
+def outside_text(outside: Outside) -> str:
+    """Say which inputs lie outside the schema, so that no proof speaks of them."""
+    more = ", ..." if outside.count > len(outside.rows) else ""
+    why = ", ".join(f"{name} of {n:,}" for name, n in outside.features.items())
+    return (
+        f"{outside.count:,} of {outside.inputs:,} inputs lie outside the schema, with a value"
+        f" missing or out of range ({why}): rows"
+        f" {', '.join(map(str, outside.rows))}{more}; no proof speaks of them"
+    )
+
+
+def assumed_text(proof: Proof) -> str:
+    """Say what a proof takes for granted; "" where there is none."""
+    return f"assumed: {'; '.join(proof.assumptions)}" if proof.assumptions else ""
 
 
 def nearest_text(proof: Proof) -> str:

@@ -112,7 +112,7 @@ def select_answers(
 
     taken = Selected()
     for number in range(tries):
-        arm = own.with_samples(_FIRST_TRY + number) if number else own
+        arm = own.with_samples(_FIRST_TRY + number)
         outcome = arm.interpreter.run(CaseDraws(choose))
         passed = outcome.verdict is Verdict.PASSED
         if outcome.verdict is Verdict.CRASHED:

@@ -84,6 +84,7 @@ class Diverse:
             step = rng.normal(0, _STEP * (high - low))
             near = values[at] + step + whole * (np.sign(step) + 0.5)
             anything = low + rng.random(len(values)) * (high - low + whole)
+            anything = material.leave_out(rng, anything, column)
             new = np.where(ways < material.features, near, anything)
             values[at] = np.clip(np.where(whole, np.floor(new), new), low, high)
         return values

@@ -127,6 +127,7 @@ class Making:
             unguided = self._margins if isinstance(self._margins, str) else ""
             cuts = _model_thresholds(self._program.domain, encoding)
         inputs = len(self._program.spec.inputs)
+        missing = [getattr(f, "missing", False) for f in encoding.schema.features]
         return Material(
             low=np.tile(encoding.low, inputs),
             high=np.tile(encoding.high, inputs),
@@ -135,6 +136,7 @@ class Making:
             inputs=inputs,
             cuts=None if cuts is None else cuts * inputs,
             unguided=unguided,
+            missing=np.tile(missing, inputs) if any(missing) else None,
         )
 
     def build_inputs(self, cases: Proposal) -> MadeInputs:

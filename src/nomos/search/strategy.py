@@ -35,6 +35,14 @@ class Material:
     inputs: int
     cuts: tuple[Array, ...] | None = None
     unguided: str = ""
+    missing: Array | None = None  # which features may be; None: none of them
+
+    def leave_out(self, rng: np.random.Generator, values: Array, column: Any) -> Array:
+        """Return values of columns, some of them missing where they may be."""
+        if self.missing is None:
+            return values
+        gone = self.missing[column] & (rng.random(values.shape) < _MISSING)
+        return np.where(gone, np.nan, values)
 
     @property
     def features(self) -> int:
@@ -114,6 +122,7 @@ def generation_rng(seed: int, name: str, generation: int) -> np.random.Generator
 
 _TIMES = (1, 1, 1, 2, 2, 3)  # how many features are changed, each as likely
 _ANY, _REAL = 0.25, 0.35  # how often a change takes any value, or that of a real row
+_MISSING = 0.2  # of the values that may be missing
 _STEP = 0.05  # of a feature's range: the size of a small step
 _FRESH_WORD, _MOVED_WORD = 0.3, 0.3
 _WORD_STEP = 2.0**58
@@ -139,7 +148,8 @@ def draw_uniform(material: Material, rng: np.random.Generator, count: int) -> Ar
     share = rng.random(shape)
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
-    return np.asarray(material.low + np.where(material.whole, counted, share * size))
+    values = np.asarray(material.low + np.where(material.whole, counted, share * size))
+    return material.leave_out(rng, values, slice(None))
 
 
 def change_features(

@@ -22,7 +22,7 @@ from nomos.database import explain_failures
 from nomos.device import Array
 from nomos.errors import StoreError
 from nomos.files import write_whole
-from nomos.results.identity import bug_id, canonical_json
+from nomos.results.bugs import bug_id, canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Subject
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from nomos.results.analysis import Shrunk
+from nomos.results.bugs import canonical_json
 from nomos.results.excess import Repeats
-from nomos.results.identity import canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Nearest, Subject, failures_of
 

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 from nomos.database import explain_failures, open_database, transaction
 from nomos.errors import StoreError
-from nomos.results.identity import canonical_json
+from nomos.results.bugs import canonical_json
 from nomos.results.reading import decode_value, parse_json
 from nomos.results.result import Bug, Result, Subject, from_data, to_data
 from nomos.results.verdict import with_proof

@@ -23,7 +23,7 @@ from nomos.domain.find import Imported
 from nomos.domain.functions import BoundBatched
 from nomos.domain.records import items, take
 from nomos.domain.schema import Schema
-from nomos.engine.cases import Cases, ListedCases, RandomCases
+from nomos.engine.cases import Cases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.judged import Limits
@@ -268,7 +268,7 @@ class Bench:
             for first in range(0, _MOST_DRAWN * budget, _CHUNK)
         )
         if listed is not None:
-            parts = map(ListedCases, list_cases(engine.program))
+            parts = list_cases(engine.program)
         tests, chosen = 0, []
         for cases in parts:
             judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)

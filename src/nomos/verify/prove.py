@@ -20,11 +20,12 @@ from nomos.lang import core
 from nomos.models.kinds import extract_structure
 from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
-from nomos.results.result import Bug, Certificate, Nearest, Proof, Scope
+from nomos.results.result import Bug, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
 from nomos.structures.trees import Trees
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.settle import prove_parts, settle
+from nomos.verify.premises import count_premises, join_proofs, weigh_premises
 from nomos.verify.question.cases import (
     Ask,
     AskedCases,
@@ -80,6 +81,7 @@ class Prover:
         self.data = data_rows(domain)
         assert domain.schema is not None
         self.space = whole(domain.schema)
+        self.outside = self.space.list_outside(self.data)
         self._models: dict[str, ComparedModel] = {}
 
     def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
@@ -92,7 +94,8 @@ class Prover:
             proof = attempt.around(cases, options.radius)
         else:
             proof = attempt.verify(cases)
-        return replace(proof, seconds=time.monotonic() - started)
+        seconds = time.monotonic() - started
+        return replace(proof, seconds=seconds, outside=self.outside)
 
     def parse_question(
         self, program: Program, part: str
@@ -169,10 +172,28 @@ class _Attempt:
         # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
         limits = Deadline(self.options.seconds, counting)
+        proof = self._conclude_proof(cases, self._find_out(cases, limits))
+        return self._weigh_premises(cases, proof, limits)
+
+    def _find_out(self, cases: AskedCases, limits: Deadline) -> Findings:
+        """Return what drawn cases and the engines say of a question."""
         sampled = self._search_violation(cases, limits)
         total = self._decide_parts(cases, limits)
         total.example = sampled or total.example
-        return self._conclude_proof(cases, total.drop_contradictions())
+        return total.drop_contradictions()
+
+    def _weigh_premises(
+        self, cases: AskedCases, proof: Proof, limits: Deadline
+    ) -> Proof:
+        """Add how many cases have each premise; where none has any, nothing was proved."""
+        if proof.verdict == "undecided":
+            return proof
+        premises = count_premises(
+            cases,
+            self.model.structure,
+            lambda asked: self._find_out(asked, replace(limits, found_at=None)),
+        )
+        return weigh_premises(proof, premises, len(cases.question.ensures))
 
     def _conclude_proof(self, cases: AskedCases, total: Findings) -> Proof:
         """Return what was found as a proof."""
@@ -239,15 +260,15 @@ class _Attempt:
         for row, own in spaces.items():
             part = replace(cases, space=own)
             if row in proved:
-                found[row] = self._conclude_proof(
-                    part, proved[row].drop_contradictions()
-                )
+                one = self._conclude_proof(part, proved[row].drop_contradictions())
+                limits = Deadline(self.options.seconds, 0.0)
+                found[row] = self._weigh_premises(part, one, limits)
             else:
                 found[row] = self.verify(part)
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         text = text.replace(f"{EVERY_FEATURE}=", "every feature=")
-        return replace(_join_proofs(found), scope="around", text=text)
+        return replace(join_proofs(found), scope="around", text=text)
 
     def _search_violation(
         self, cases: AskedCases, limits: Deadline
@@ -296,26 +317,13 @@ class _Attempt:
                 )
                 real = RealRows(self.data, schema)
                 return witness, {n: real.nearest(r) for n, r in records.items()}
+        if outcome.verdict is Verdict.UNCHANGED:
+            raise NotProvable(
+                "the cases that break it change nothing (`allow unchanged;` counts them)"
+            )
         raise NotProvable(
             "a violation that was found is none when it is run in isolation"
         )
-
-
-def _join_proofs(found: Mapping[int, Proof]) -> Proof:
-    """Return one proof for the proofs around several rows; rows without cases aside."""
-    real = [one for one in found.values() if one.cases != 0]
-    if not real:
-        return Proof("undecided", reason="no case fulfils `requires`")
-    bad = [one for one in real if one.verdict == "violated"]
-    unknown = [one for one in real if one.verdict == "undecided"]
-    first = (bad or unknown or real)[0]
-    return replace(
-        first,
-        cases=None,
-        violating=None,
-        decided=None,
-        rows=tuple(Certificate(r, one.verdict, one.cases) for r, one in found.items()),
-    )
 
 
 def assumptions(model: Structure) -> tuple[str, ...]:

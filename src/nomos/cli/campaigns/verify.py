@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
                     store.close()
         if options["certificate"] is not None:
             _write_certificates(options["certificate"], certificates)
+        if STDOUT not in options.values() and not options["quiet"]:
+            for text in dict.fromkeys(_list_assumed(run)):
+                echo(text, err=True)
         gate = Gate("undecided" if options["fail_on"] == "undecided" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
@@ -159,13 +163,25 @@ def status_of(result: Result, fail_on: str) -> int:
 def _result_text(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
     from nomos.report.notebook import showable_result
-    from nomos.results.verdict import nearest_text
+    from nomos.results.verdict import nearest_text, premise_text
 
-    proof = result.proof
-    if proof is None or proof.witness is None:
-        return str(showable_result(result))
-    near = nearest_text(proof)
-    return f"{showable_result(result)}\n  {near}; `nomos show {proof.witness.id}` has it in full"
+    proof, lines = result.proof, [str(showable_result(result))]
+    for premise in () if proof is None else proof.premises:
+        if not premise.is_vacuous:  # said as a problem
+            lines.append(f"  {premise_text(premise)}")
+    if proof is not None and proof.witness is not None:
+        near = nearest_text(proof)
+        lines.append(f"  {near}; `nomos show {proof.witness.id}` has it in full")
+    return "\n".join(lines)
+
+
+def _list_assumed(run: Run) -> Iterator[str]:
+    """Yield what proofs take for granted."""
+    from nomos.results.verdict import assumed_text
+
+    for result in run.results:
+        if result.proof is not None and (text := assumed_text(result.proof)):
+            yield text
 
 
 def _print_warning(message: str) -> None:

@@ -30,7 +30,7 @@ def command(
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from nomos.engine.interpreter import Verdict
+    from nomos.engine.interpreter import NOT_JUDGED, Verdict
     from nomos.report.screen import Screen
 
     console = Screen()
@@ -41,7 +41,7 @@ def command(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
         repeats = None if shrunk else live.repeat_bug(record.bug)
-        gone = outcome.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+        gone = outcome.verdict in (Verdict.PASSED, *NOT_JUDGED)
         gone = gone if repeats is None else repeats.decision == "no bug"
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:

@@ -14,11 +14,11 @@ from nomos.domain.records import items, to_column
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers
 from nomos.engine.choices import CaseDraws
-from nomos.engine.coroutines.hub import Coroutine, Hub
+from nomos.engine.coroutines.hub import Coroutine, CoroutineWorker, Hub
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.interpreter import reason
 from nomos.engine.program import Function, Program, Running
-from nomos.engine.vectorized.chunk import Chunk
+from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 
 
@@ -45,6 +45,9 @@ class BlockCoroutine(Coroutine):
         self.calls = 0
         self.asked_of: dict[Any, int] | None = None
         self.asked_first: dict[str, Any] | None = None
+        self.asked: Any = None
+        self.changed: bool | None = None
+        self.in_block = True
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
         self._draws: CaseDraws | None = None
@@ -74,8 +77,16 @@ def _current() -> Running:
     return coroutine
 
 
-def _asking(function: BoundBatched) -> Function:
+def _asking(function: BoundBatched, is_compared: bool) -> Function:
     """Return how a batched function asks the hub: what a spec calls most, in few steps."""
+    if is_compared:
+
+        def ask(*arguments: Any) -> Any:
+            worker: CoroutineWorker = getcurrent()  # type: ignore[assignment]  # no other
+            worker.coroutine.note_input(arguments)
+            return worker.ask(function, arguments)
+
+        return ask
     return lambda *arguments: getcurrent().ask(function, arguments)  # type: ignore[attr-defined]  # a Worker's
 
 
@@ -121,6 +132,9 @@ class CoroutineBlock:
         chunk, source = columns.chunk, columns.spec.source
         failures = [one.failure for one in coroutines]
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
+        if columns.program.compared:
+            unchanged = [one.changed is False for one in coroutines]
+            chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
         good = next(
             (one.result for one in coroutines if one.failure is None),
             None,

@@ -61,6 +61,7 @@ class Coroutine(Running):
         self.is_lost = False  # whatever it does from now on, its case runs in isolation
         self.calls = 0
         self.asked_of: dict[Any, int] | None = None  # how often it was told of an item
+        self.in_block = False
 
 
 # Of an item of the source: for the how many-th time a case asks, and its place.

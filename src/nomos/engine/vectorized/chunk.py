@@ -14,6 +14,7 @@ from nomos.engine.cases import Cases, Positions
 from nomos.engine.choices import Kind
 from nomos.engine.program import Program
 from nomos.engine.vectorized.rows import frozen, part
+from nomos.engine.vectorized.unchanged import Compared
 from nomos.errors import Discard
 from nomos.lang import core
 
@@ -25,6 +26,7 @@ class Fate(IntEnum):
     DISCARDED = 1
     HARD = 2  # only a run in isolation can judge it
     WAITS = 3  # it needs a choice that has not been made
+    UNCHANGED = 4  # the model was asked about nothing but one input
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +79,7 @@ class Chunk:
         self._reason = np.zeros(count, dtype=np.int32)
         self._cells: list[Cell] = []
         self.calls = np.zeros(count, dtype=np.int64)  # of a model, by the blocks
+        self.compared: Compared | None = None  # what the blocks ask the model
 
     def count(self, at: Array | None) -> int:
         """Return how many rows are meant; None means all."""
@@ -167,6 +170,8 @@ class Chunk:
             self.position = self.position[index]
         for cell in self._cells:
             cell.keep(index)
+        if self.compared is not None:
+            self.compared.keep(index)
 
     def find_gone(self, fate: Fate) -> Array:
         """Return the rows that have left for a reason of this kind."""

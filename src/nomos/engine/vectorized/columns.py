@@ -58,13 +58,14 @@ class Columns:
         """Draw the inputs, evaluate the vars, and drop what `requires` rejects."""
         for name in self.spec.inputs:
             self._draw_input(name)
-        for let in self.spec.variables:
-            self._let(let)
-        for condition in self.spec.requires:
+        for one in self.spec.guarded_variables:
             if self.is_empty:
                 return
-            holds = self.evaluator.truth(condition.test, None, self.scope)
-            self.chunk.mark(None, ~holds, Fate.DISCARDED, condition.text)
+            if isinstance(one, core.Let):
+                self._let(one)
+                continue
+            holds = self.evaluator.truth(one.test, None, self.scope)
+            self.chunk.mark(None, ~holds, Fate.DISCARDED, one.text)
             self.chunk.settle()
 
     def block(self) -> None:
@@ -82,6 +83,10 @@ class Columns:
                     self.chunk.settle()
                 if let.name not in made:
                     self._line(let)
+        if self.chunk.compared is not None:
+            unchanged = self.chunk.compared.unchanged
+            self.chunk.mark(None, unchanged, Fate.UNCHANGED, "")
+            self.chunk.settle()
 
     def _line(self, let: core.Let) -> None:
         """Run one line of the block."""
@@ -89,6 +94,8 @@ class Columns:
             # Counted now, whenever and for whomever it will be made.
             calls = sum(isinstance(n, core.Call) for n in core.walk(let.value))
             self.chunk.add_calls(None, calls)
+            if isinstance(let.value, core.Call) and calls == 1:
+                self.evaluator.note_inputs(let.value, self.scope)
             cell = self.chunk.cell(None, roots(let.value, self.scope))
             cell.later = let.value, dict(self.scope)
             self.scope[let.name] = cell

@@ -39,6 +39,7 @@ from nomos.engine.program import Function, draws
 from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
+from nomos.engine.vectorized.unchanged import Compared
 from nomos.engine.vectorized.wide import Items
 from nomos.errors import ModelError
 from nomos.lang import core
@@ -272,6 +273,7 @@ class Evaluator:
         if isinstance(function, BoundBatched):
             return self._call_batched(function, expr, at, scope)
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        self._note_inputs(expr, arguments, at)
         if function is None:
             return forms.built_in(self, expr.function, arguments, at)
         if expr.draws:
@@ -280,6 +282,20 @@ class Evaluator:
         if self.program.asks(expr.function):
             return self._together(function, arguments, at)
         return self._one_by_one(function, expr.function, arguments, at)
+
+    def note_inputs(self, expr: core.Call, scope: Scope) -> None:
+        """Compare what a call will ask that is put off."""
+        if expr.function in self.program.compared:
+            given = [self.value(argument, None, scope) for argument in expr.arguments]
+            self._note_inputs(expr, given, None)
+
+    def _note_inputs(self, expr: core.Call, arguments: list[Any], at: At) -> None:
+        """Compare what the block asks the model with what it asked first."""
+        is_control = self.program.resampling is not None
+        if self._counts and not is_control and expr.function in self.program.compared:
+            if self.chunk.compared is None:
+                self.chunk.compared = Compared(len(self.chunk.rows))
+            self.chunk.compared.note(arguments, at)
 
     def _one_by_one(
         self, function: Function, name: str, arguments: list[Any], at: At
@@ -309,6 +325,7 @@ class Evaluator:
         """Call a batched function once for all rows, or only for what is not known."""
         # For all rows, remembered or not: the case may leave for what happens here.
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
+        self._note_inputs(expr, arguments, at)
         if self._counts and function.function.is_model:
             self.chunk.add_calls(at, 1)
         if arguments and not self.chunk.standing(at).any():

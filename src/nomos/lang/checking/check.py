@@ -95,9 +95,8 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
     times = resolve_times(scope, tree, origin.values, _resolve_list_size)
-    variables = _elaborate_variables(scope, tree.variables)
+    variables, requires = _elaborate_guarded(scope, tree)
     pairs, together = elaborate_pairs(scope, tree.inputs)
-    requires = _elaborate_conditions(scope, tree.requires)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
     scope.block_done = True
     written = tree.ensures
@@ -114,7 +113,8 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     if block is None or any(d.severity is Severity.ERROR for d in diagnostics):
         return Checked(source, None, diagnostics)
     parts: dict[str, Any] = {"variables": variables, "ensures": ensures, "pairs": pairs}
-    parts |= {"requires": (*together, *requires)}
+    first = (replace(one, after=0) for one in together)
+    parts |= {"requires": (*first, *requires)}
     parts |= {"rates": rates, "campaign_ensures": of_rates}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
@@ -153,6 +153,7 @@ def _build_spec(
         k=k,
         params=tuple(scope.params.values()),
         origin=origin,
+        allows_unchanged=bool(tree.allowed),
         repeats=times,
         **parts,
     )
@@ -252,6 +253,22 @@ def _check_ensures_named_apart(
     for name in (statement.name for statement in ensures if statement.name):
         if first.setdefault(name.name, name.span) is not name.span:
             scope.report_twice(name.span, name.name, first[name.name])
+
+
+def _elaborate_guarded(
+    scope: Scope, tree: syntax.Spec
+) -> tuple[tuple[core.Let, ...], tuple[core.Condition, ...]]:
+    """Elaborate the vars before the block and every `requires`, in their order."""
+    variables: tuple[core.Let, ...] = ()
+    requires: tuple[core.Condition, ...] = ()
+    statements: list[syntax.Var | syntax.Requires] = [*tree.variables, *tree.requires]
+    for one in sorted(statements, key=lambda statement: statement.span.start):
+        if isinstance(one, syntax.Var):
+            variables += _elaborate_variables(scope, (one,))
+        else:
+            (made,) = _elaborate_conditions(scope, (one,))
+            requires += (replace(made, after=len(variables)),)
+    return variables, requires
 
 
 def _elaborate_variables(

@@ -6,7 +6,7 @@ from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.reading.tree import Parsed
-from nomos.lang.types import BUILT_IN
+from nomos.lang.types import BUILT_IN, NEVER_MODELS
 
 
 def check_outputs_matter(
@@ -42,6 +42,7 @@ def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
     if names & scope.half_declared or names - scope.symbols.keys():
         return True  # there is no telling
     calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
-    if calls - BUILT_IN.keys():
+    own = frozenset(() if scope.offer is None else scope.offer.functions) - NEVER_MODELS
+    if calls - (BUILT_IN.keys() - own):
         return True  # a function of the domain may ask the model
     return any(scope.symbols[name].from_model for name in names)

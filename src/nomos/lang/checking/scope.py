@@ -14,7 +14,7 @@ from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
-from nomos.lang.types import BUILT_IN, SHARED_WORDS, FeatureType, Offer, Type
+from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
 
@@ -151,7 +151,7 @@ class Scope:
             self.report(Code.RESERVED_NAME, name.span, name=name.name, reason=reason)
 
     def _why_reserved(self, name: str, kind: Role) -> str | None:
-        if name in BUILT_IN.keys() - SHARED_WORDS or name == "MAX_INT":
+        if name in NEVER_MODELS or name == "MAX_INT":
             return "built into the language"
         if name in syntax.KEYWORDS or name in _LITERALS.values():
             return "a word of the language"

@@ -158,6 +158,13 @@ class _Build(Transformer[Token, Any]):
     def block(self, children: list[Any]) -> None:
         return None  # its code is no part of the grammar; see block.py
 
+    def allow(self, children: list[Any]) -> syntax.Allow:
+        (name,) = _meaningful_parts(children)
+        if name.name != "unchanged":
+            words = {"found": f"`{name.name}`", "expected": "`unchanged`"}
+            raise Unparsable(Code.SYNTAX_ERROR.at(name.span, **words))
+        return syntax.Allow(name, span=_span_across(children))
+
     def param(self, children: list[Any]) -> syntax.Param:
         name, *rest = _meaningful_parts(children)
         type_ = rest.pop(0) if children[2] == ":" else None

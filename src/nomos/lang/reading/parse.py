@@ -312,13 +312,14 @@ _SECTIONS: dict[type[PlacedNode], tuple[int, str]] = {
     syntax.Input: _INPUTS,
     syntax.Pair: _INPUTS,
     syntax.Repeats: (2, "right behind the inputs"),
-    syntax.Var: (3, "before the first `requires` and `output`, or behind the block"),
-    syntax.Requires: (4, "before the first `output` and the block"),
-    syntax.Output: (5, "right before the block"),
-    syntax.Block: (6, ""),
-    syntax.Ensures: (8, "behind the block"),
+    syntax.Var: (3, "before the first `output`, or behind the block"),
+    syntax.Requires: (3, "before the first `output` and the block"),
+    syntax.Allow: (3, "before the first `output` and the block"),
+    syntax.Output: (4, "right before the block"),
+    syntax.Block: (5, ""),
+    syntax.Ensures: (7, "behind the block"),
 }
-_LATER_VAR = 7
+_LATER_VAR = 6
 
 
 def _check_order(state: _Recovery, block: syntax.Block | None) -> None:

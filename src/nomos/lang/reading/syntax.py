@@ -20,6 +20,7 @@ KEYWORDS = (
     "repeats",
     "var",
     "requires",
+    "allow",
     "output",
     "ensures",
 )
@@ -284,6 +285,11 @@ class Requires(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Allow(Declaration):
+    """`allow unchanged;`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ensures(Node):
     """`ensures e;`, or `ensures name: e;`."""
 
@@ -299,7 +305,7 @@ class Block(Node):
 
 
 Inputs = Input | Pair | Repeats
-Statement = Import | Shared | Inputs | Var | Requires | Output | Ensures | Block
+Statement = Import | Shared | Inputs | Var | Requires | Allow | Output | Ensures | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +325,7 @@ class Spec(Node):
     repeats: tuple[Repeats, ...]
     variables: tuple[Var, ...]
     requires: tuple[Requires, ...]
+    allowed: tuple[Allow, ...]
     outputs: tuple[Output, ...]
     block: Block | None
     later_variables: tuple[Var, ...]

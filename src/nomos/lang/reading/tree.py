@@ -104,6 +104,7 @@ def build_spec(
         repeats=nodes_of(syntax.Repeats),
         variables=nodes_of(syntax.Var, late=False),
         requires=nodes_of(syntax.Requires),
+        allowed=nodes_of(syntax.Allow),
         outputs=nodes_of(syntax.Output),
         block=block,
         later_variables=nodes_of(syntax.Var, late=True),

@@ -285,6 +285,8 @@ def statement_text(statement: syntax.Statement, block: str = "") -> str:
         case syntax.Input(name=name, size=size):
             items: Doc = "" if size is None else ("[", _expr_doc(size), "]")
             return lay_out((f"input {name.name}", items, ";"))
+        case syntax.Allow(name=name):
+            return f"allow {name.name};"
         case syntax.Repeats(times=times):
             return lay_out(("repeats ", _expr_doc(times), ";"))
         case syntax.Pair():

@@ -261,7 +261,9 @@ def _count_cases(result: Result) -> int:
     """Return how many cases were drawn; what was discarded has a number too."""
     counts = result.counts
     last = result.bugs[-1].case + 1 if result.bugs else 0
-    return max(1, last, counts.tests + counts.discarded + counts.crashed)
+    return max(
+        1, last, counts.tests + counts.discarded + counts.unchanged + counts.crashed
+    )
 
 
 def _describe_curve(results: Sequence[Result]) -> str:

@@ -20,7 +20,7 @@ from nomos.device import Array
 from nomos.domain.meter import CallsSpent, Meter
 from nomos.engine.cases import KnownCase
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Verdict
 from nomos.engine.judged import (
     ChunkCrash,
     Judged,
@@ -29,9 +29,8 @@ from nomos.engine.judged import (
     no_violations,
 )
 from nomos.engine.samples import repeat_cases
-from nomos.results.bug_list import BugList
+from nomos.results.bugs import BugList, BugNames
 from nomos.results.excess import MOST_REPEATS, CaseTest, Repeats
-from nomos.results.identity import BugNames
 from nomos.results.result import Bug, Counts, Nearest, Subject, failures_of
 from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownNames
@@ -64,7 +63,7 @@ class IsolatedRerun:
         """Whether it is no bug any more; a crash, or what cannot be drawn, says nothing."""
         if self.repeats is not None:
             return self.repeats.decision == "no bug"
-        return self.verdict in (Verdict.PASSED, Verdict.DISCARDED)
+        return self.verdict in (Verdict.PASSED, *NOT_JUDGED)
 
 
 def tell_from_chance(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import Meter
-from nomos.engine.interpreter import Verdict
+from nomos.engine.interpreter import NOT_JUDGED, Verdict
 from nomos.engine.judged import ChunkCrash, Judged
 from nomos.results.measured import CallCounts
 from nomos.results.result import (
@@ -189,7 +189,7 @@ class Campaign:
     def _cases_wanted(self) -> float:
         """Return how many cases more the budgets are likely to need."""
         totals, most_calls = self.totals, self.meter.limit
-        drawn = totals.tests + totals.discarded
+        drawn = totals.tests + totals.discarded + totals.unchanged
         share = max(0.001, totals.tests / drawn) if drawn >= _ENOUGH else 1.0
         wanted = float("inf")
         if self.cases is not None:
@@ -279,7 +279,7 @@ class Campaign:
             calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
-        drawn = totals.tests, totals.discarded
+        drawn = totals.tests, totals.discarded + totals.unchanged
         starved = None if self.plan.is_listed else find_starved(judged, *drawn)
         if starved is not None:
             found.append((starved, _STARVED))
@@ -287,9 +287,10 @@ class Campaign:
         if why == _STARVED:
             tests = totals.tests + int(judged.accepted[:end].sum())
             verdicts = judged.verdicts[:end]
-            discarded = totals.discarded + int((verdicts == Verdict.DISCARDED).sum())
+            out = totals.discarded + totals.unchanged
+            out += int(np.isin(verdicts, NOT_JUDGED).sum())
             reasons = self.reasons + count_reasons(judged, end)
-            self.problem = starvation(reasons, tests, discarded)
+            self.problem = starvation(reasons, tests, out)
         return end, why
 
     def _count(self, judged: Judged, end: int) -> None:
@@ -297,6 +298,7 @@ class Campaign:
         calls = judged.calls[:end]
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
+        totals.unchanged += int((verdicts == Verdict.UNCHANGED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
         totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
         totals.tests += int(judged.accepted[:end].sum())
@@ -308,8 +310,7 @@ class Campaign:
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
         self.rates.add(judged.told[:end])
-        if judged.reasons:
-            self.reasons += count_reasons(judged, end)
+        self.reasons += count_reasons(judged, end)
 
     def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
@@ -376,8 +377,8 @@ class Campaign:
             return self.problem
         if self.stop == _CALLS_SPENT and not counts.tests:
             return too_few_calls(self.meter.limit, self.calls_of_case)
-        if not counts.tests and counts.discarded:
-            return starvation(self.reasons, 0, counts.discarded)
+        if not counts.tests and (out := counts.discarded + counts.unchanged):
+            return starvation(self.reasons, 0, out)
         if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
         return ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from nomos.device import Array
+from nomos.engine.interpreter import NOT_JUDGED
 from nomos.engine.interpreter import Verdict as CaseVerdict
 from nomos.engine.judged import Judged
 from nomos.results.result import Crash, Ensures, Result, Verdict
@@ -18,6 +19,7 @@ from nomos.results.verdict import MOVING
 # it with certainty and take seconds even where each case is made by Python.
 LEAST_DISCARDS = 20_000
 MOST_DISCARDS_PER_TEST = 1_000
+UNCHANGED = "nothing changes"  # a reason beside those that a spec gives
 MOST_CRASH_KINDS = 20  # kept of a campaign; more of them only repeat
 
 
@@ -37,7 +39,7 @@ def find_starved(judged: Judged, tests: int, discarded: int) -> int | None:
 
     It had so many tests and discarded cases before.
     """
-    out = judged.verdicts == CaseVerdict.DISCARDED
+    out = np.isin(judged.verdicts, NOT_JUDGED)
     if not out.any():
         return None
     at = starves_at(tests + np.cumsum(judged.accepted), discarded + np.cumsum(out))
@@ -47,6 +49,11 @@ def find_starved(judged: Judged, tests: int, discarded: int) -> int | None:
 def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:
     """Say which condition is at fault."""
     reason, count = reasons.most_common(1)[0]
+    if reason == UNCHANGED:
+        return (
+            f"in {count} of {tests + discarded} cases nothing changes: all inputs of the model"
+            " are equal; change them in another way, or say `allow unchanged;` in the spec"
+        )
     share = min(1.0, count / max(1, discarded))
     return (
         f"only {tests} of {tests + discarded} cases got past `requires`: {share:.0%} of"
@@ -62,7 +69,8 @@ def idle(cases: int, ensures: Sequence[Ensures]) -> str:
 
 def count_reasons(judged: Judged, end: int) -> Counter[str]:
     """Count why the first cases were discarded."""
-    counted: Counter[str] = Counter()
+    unchanged = int((judged.verdicts[:end] == CaseVerdict.UNCHANGED).sum())
+    counted: Counter[str] = Counter({UNCHANGED: unchanged} if unchanged else {})
     why = judged.why[:end]
     for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
         if times:

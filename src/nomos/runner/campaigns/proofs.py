@@ -9,9 +9,9 @@ from typing import Any
 from nomos.domain.domain import Domain
 from nomos.domain.meter import CallsSpent
 from nomos.errors import NomosError, NotProvable, StoreError
-from nomos.results.identity import bug_id
+from nomos.results.bugs import bug_id
 from nomos.results.result import Counts, Proof, Result, Subject
-from nomos.results.verdict import with_proof
+from nomos.results.verdict import outside_text, with_proof
 from nomos.runner.campaigns.fingerprint import fingerprint
 from nomos.runner.jobs import Prepared
 from nomos.runner.live import Reopened
@@ -86,13 +86,8 @@ class Proofs:
     def _prover(self, domain: Domain) -> Prover:
         if domain not in self._provers:
             prover = self._provers[domain] = Prover(domain)
-            outside = int((~prover.space.inside(prover.data)).sum())
-            if outside:
-                self.warn(
-                    f"inputs of {type(domain).__name__} outside its schema, with a value"
-                    f" missing or out of range: {outside:,} of {len(prover.data):,};"
-                    " no proof speaks of them"
-                )
+            if prover.outside is not None:
+                self.warn(f"{type(domain).__name__}: {outside_text(prover.outside)}")
         return self._provers[domain]
 
 

@@ -112,7 +112,16 @@ class NetworkSearch:
         needed = self.objectives.needed[live[at].argmax(axis=1)]
         weights = flat[at, np.where(needed, most[at], np.inf).argmin(axis=1)]
         gains = self.relaxation.gains([own[at] for own in state], weights)
-        return list(halves(self.components, [left[n] for n in at], gains, weights))
+        cut = [left[n] for n in at]
+        children = list(halves(self.components, cut, gains, weights))
+        if (
+            self.cases.space.is_real
+        ):  # of reals each half counts as one, as the whole did
+            found.total += self._add_volumes(children) - self._add_volumes(cut)
+        return children
+
+    def _add_volumes(self, parts: list[Part]) -> int:
+        return sum(volume(self.components, part.state) for part in parts)
 
     def _bounds_above(self, state: State, known: Bounds) -> tuple[Array, Array]:
         """Bound all objectives from above."""

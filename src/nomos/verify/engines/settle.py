@@ -10,7 +10,7 @@ from nomos.structures.model import Layers, Structure
 from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.engines.ensemble import EnsembleSearch
 from nomos.verify.engines.leaves import Reached, count_exactly
-from nomos.verify.engines.netsearch import NetworkSearch
+from nomos.verify.engines.netsearch import NetworkSearch, volume
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.slope import by_slopes, prove_by_slopes
@@ -29,6 +29,15 @@ def settle(
         return _settle_trees(cases, model, limits)
     assert isinstance(model, Layers)
     return _settle_layers(cases, data, model, limits)
+
+
+def count_cases(cases: AskedCases, model: Structure) -> int:
+    """Return how many cases a question has; of real features, in how many cells."""
+    if isinstance(model, Trees):
+        return Reached(cases, TreeKeys(model, cases.space, cases.dtype)).total
+    assert isinstance(model, Layers)
+    components = Regions(cases, model).components()
+    return volume(components, tuple(one.root(cases.space) for one in components))
 
 
 def prove_parts(

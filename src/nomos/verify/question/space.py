@@ -22,7 +22,9 @@ from nomos.domain.schema import (
     Schema,
 )
 from nomos.errors import NomosError, NotProvable
+from nomos.results.result import Outside
 
+_SHOWN = 10  # of the rows outside
 EVERY_FEATURE = "*"  # in the place of a feature's name
 
 
@@ -128,6 +130,15 @@ class Space:
         for one in self.ranges.values():
             ok &= one.has(one.decode_values(data))
         return ok
+
+    def list_outside(self, data: Array) -> Outside | None:
+        """Return which rows lie outside, and by which features; None if all are inside."""
+        out = {n: ~one.has(one.decode_values(data)) for n, one in self.ranges.items()}
+        rows = np.flatnonzero(~self.inside(data))
+        counts = {name: int(own.sum()) for name, own in out.items() if own.any()}
+        if not len(rows):
+            return None
+        return Outside(len(data), len(rows), tuple(rows[:_SHOWN].tolist()), counts)
 
     def restrict_to(self, changes: Mapping[str, FeatureRange]) -> Space:
         """Return a smaller space."""

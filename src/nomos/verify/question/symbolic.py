@@ -14,13 +14,16 @@ from typing import Literal, assert_never
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
+from nomos.engine.vectorized.unchanged import compared_functions
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.lang.types import Type
+from nomos.verify.question.formulas import linear
 
 Record = Mapping[str, core.Expr]
 Symbol = core.Expr | Record
 ANSWER = "answer#"
+_MOST_CHANGED = 12  # features of which a guard says that one of them differs
 _PROVABLE = ("forall", "exists", "count", "sum")
 
 
@@ -86,14 +89,19 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
             _find_block(spec),
         )
     run = _Run(spec, schema, models)
-    for let in spec.variables:
-        run.scope[let.name] = run.value(let.value)
-    guards = [run.formula(condition.test) for condition in spec.requires]
+    guards = []
+    for one in spec.guarded_variables:
+        if isinstance(one, core.Let):
+            run.scope[one.name] = run.value(one.value)
+        else:
+            guards.append(run.formula(one.test))
     for let in (*spec.code.straight, *spec.later_variables):
         run.scope[let.name] = run.value(let.value)
     ensures = [run.formula(condition.test) for condition in spec.ensures]
     if not run.calls:
         raise NotProvable("the block does not ask the model", _find_block(spec))
+    if compared_functions(spec, models, lambda _: False):
+        guards += _require_change(run, guards)
     return Question(
         spec=spec,
         inputs=spec.inputs,
@@ -104,6 +112,51 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
         calls=tuple(run.calls),
         ensures=tuple(ensures),
     )
+
+
+def _require_change(run: _Run, guards: list[core.Expr]) -> list[core.Expr]:
+    """Return the guard of cases that change something, where it says anything.
+
+    None is needed where a change is certain, nor where the model is asked about records
+    that have little in common: then a violation shows whether they are equal.
+    """
+    tests: list[core.Expr] = []
+    first = run.calls[0]
+    if len(run.calls) == 1:  # whatever it is called
+        return [core.Constant(False, span=_find_block(run.spec) or Span(0, 0))]
+    for call in run.calls[1:]:
+        changed = [name for name in call if call[name] != first[name]]
+        for name in changed:
+            span = call[name].span
+            test = core.Compare("!=", call[name], first[name], span=span)
+            if test in guards or _differs_always(run, test):
+                return []
+            tests.append(test)
+    if not 0 < len(tests) <= _MOST_CHANGED:
+        return []
+    return [reduce(lambda a, b: core.Logic("||", a, b, span=a.span), tests)]
+
+
+def _differs_always(run: _Run, test: core.Compare) -> bool:
+    """Tell whether two values differ whatever is drawn, as `v` and `v + randInt(1, 9)`."""
+    draws = {draw.variable: (draw.low, draw.high) for draw in run.draws}
+    try:
+        weights, low = linear(difference(test))
+    except NotProvable:
+        return False
+    high = low
+    for atom, weight in weights.items():
+        if weight == 0:
+            continue
+        match draws.get(atom):
+            case core.Constant(value=int() as least), core.Constant(
+                value=int() as most
+            ):
+                ends = sorted((weight * least, weight * most))
+                low, high = low + ends[0], high + ends[1]
+            case _:
+                return False
+    return low > 0 or high < 0
 
 
 def _find_block(spec: core.Spec) -> Span | None:
@@ -121,6 +174,7 @@ class _Run:
     def __init__(
         self, spec: core.Spec, schema: Schema, models: Collection[str]
     ) -> None:
+        self.spec = spec
         self.schema = schema
         self.models = models
         self.function = ""
@@ -285,7 +339,7 @@ class _Run:
         return variable
 
     def _run_call(self, expr: core.Call) -> core.Expr:
-        if expr.function == "missing":
+        if expr.function == "missing" and "missing" not in self.models:
             raise NotProvable("it is asked whether a value is missing", expr.span)
         if expr.draws or expr.function not in self.models:
             name = expr.function

@@ -16,7 +16,7 @@ from nomos.engine.vectorized.chunk import pad_choices
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import can_group_by_outputs, group_bugs
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
-from nomos.results.bug_list import BugList, with_values
+from nomos.results.bugs import BugList, with_values
 from nomos.results.result import Bug, Result
 from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (

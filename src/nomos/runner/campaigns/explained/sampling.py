@@ -61,7 +61,7 @@ def sample_listed(
     `known` are all violations, by their choices; None where these cases must be judged.
     """
     parts = list(engine.list_cases())
-    choices, lengths = pad_choices([row for part in parts for row in part.tolist()])
+    choices, lengths = pad_choices([row for part in parts for row in part.choices()])
     if known is None:
         most = min(most, _MOST_JUDGED)
     chosen = choose_rows(choices, lengths, most)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nomos.results.identity import BugNames, bug_id, canonical_json
+from nomos.results.bugs import BugNames, bug_id, canonical_json
 
 SETTINGS = {"size": "3", "mode": "fast"}
 
