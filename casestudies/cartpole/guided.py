@@ -47,7 +47,7 @@ class PoolStarts(StartChooser):
     def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
-    def pick(self) -> Start:
+    def pick_start(self) -> Start:
         """Return a state of the pool, as it is or changed."""
         state = super().pick_start().state
         longer = self.rng.random() < 0.5

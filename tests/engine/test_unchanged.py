@@ -78,6 +78,7 @@ def test_unchanged_cases_are_counted_apart_in_every_mode(block: str, mode: Any) 
     assert (counts.tests, counts.unchanged, counts.discarded) == (40, 20 + 60, 0)
     assert counts.violations == counts.crashed == 0
     assert result.verdict == "holds"
+    assert result.analysis.flakiness.cases > 9
 
 
 @pytest.mark.parametrize("block", ["vectorized", "list", "nested"])

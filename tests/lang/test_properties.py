@@ -48,7 +48,10 @@ def test_a_natural_property_reaches_its_verdict(
     found = api.run_specs(f"{name}.nom", budget=400, store=False)
     assert not found.failures, found.failures[0].error
     (result,) = found
-    assert result.verdict in wanted, (
+    allowed = {*wanted.split(" or ")}
+    if "none-found" in allowed:  # where all cases were tried
+        allowed.add("holds")
+    assert result.verdict in allowed, (
         result.verdict,
         result.problem,
         result.crashes[:1],

@@ -42,7 +42,7 @@ class PoolStarts(StartChooser):
     def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
-    def pick(self) -> Start:
+    def pick_start(self) -> Start:
         """Return a state of the pool, as it is or changed."""
         start = super().pick_start()
         if self.rng.random() < 0.5:

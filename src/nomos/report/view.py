@@ -18,7 +18,6 @@ from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Counts, Crash, Result, Verdict
 from nomos.results.statistics import spread
 from nomos.results.verdict import (
-    assumed_text,
     confirmation_text,
     flakiness_text,
     nearest_text,
@@ -334,8 +333,6 @@ def _remarks_of_proof(result: Result) -> Iterable[Remark]:
         yield Remark(premise_text(premise), is_problem=premise.is_vacuous)
     if result.proof.outside is not None:
         yield Remark(outside_text(result.proof.outside))
-    if assumed := assumed_text(result.proof):
-        yield Remark(assumed)
     is_open, place = result.verdict == "undecided", result.proof.reason.partition("\n")
     if is_open or place[2]:
         said = MEANINGS["undecided"] if is_open else "the proof ends here"

@@ -170,9 +170,10 @@ def _result_text(result: Result) -> str:
     from nomos.results.verdict import nearest_text, premise_text
 
     proof, lines = result.proof, [str(showable_result(result))]
-    for premise in () if proof is None else proof.premises:
-        if not premise.is_vacuous:  # said as a problem
-            lines.append(f"  {premise_text(premise)}")
+    if (
+        proof is not None and proof.verdict == "violated"
+    ):  # else it is among the remarks
+        lines += [f"  {premise_text(premise)}" for premise in proof.premises]
     if proof is not None and proof.witness is not None:
         near = nearest_text(proof)
         lines.append(f"  {near}; `nomos show {proof.witness.id}` has it in full")

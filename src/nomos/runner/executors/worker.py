@@ -35,6 +35,7 @@ from nomos.models import trusting
 from nomos.results.describe import describe_values
 from nomos.results.result import Result, Subject
 from nomos.runner.campaigns.bugs import IsolatedRerun, tell_from_chance
+from nomos.runner.campaigns.clock import measure_time
 from nomos.runner.campaigns.explained.explaining import Explained, Request, explain
 from nomos.runner.campaigns.explained.flakiness import (
     FlakinessFound,
@@ -264,10 +265,10 @@ class Worker:
             if limits.are_reached:
                 break
             before = sum(map(len, judged))
-            began, queued = time.process_time(), _time_queued()
+            busy, began = time.process_time(), measure_time()
             part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
-            part.busy_s = time.process_time() - began
-            part.seconds -= _time_queued() - queued  # others keep the machine busy
+            part.busy_s = time.process_time() - busy
+            part.seconds = measure_time() - began
             part.inputs = self._inputs
             judged.append(part)
             limits = limits.after(part)
@@ -377,11 +378,3 @@ def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:
         at += known.count
         if start < stop:
             yield known.part(start, stop - start)
-
-
-def _time_queued() -> float:
-    """Return how long this thread has waited for a processor; 0 where nobody tells."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0

@@ -35,10 +35,13 @@ from nomos.results.describe import describe
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
 from nomos.results.verdict import flaky_text
+from nomos.runner.campaigns.clock import measure_time
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
 _FEWEST = 10  # however slow the model is
 _OF_VIOLATED = 60  # a sample with violations claims no more of the others
+# As many at least where a model is cheap: whether it is does not hang on a busy machine.
+_OF_CHEAP, _CHEAP_S = 60, 1.0
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
 _SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
@@ -136,14 +139,14 @@ def _values_of(
     """Return the first cases that have outputs, and their values, run as a campaign does."""
     if engine.mode != "sequential":
         rows, _, columns = engine.values(cases, with_outputs=True)
-        return rows[:wanted], {
-            n: items(column)[:wanted] for n, column in columns.items()
-        }
+        if len(rows):  # else all were cases that only a run in isolation decides
+            return rows[:wanted], {
+                n: items(column)[:wanted] for n, column in columns.items()
+            }
     found: dict[int, Mapping[str, Any]] = {}
-    ends = time.perf_counter() + seconds
+    began = measure_time()
     for row in range(cases.count):
-        is_late = len(found) >= _FEWEST and time.perf_counter() > ends
-        if is_late or len(found) >= wanted:
+        if len(found) >= wanted or _is_late(len(found), began, seconds):
             break
         watch.mark(WHOLE_CHUNK)
         outcome = engine.interpreter.run(cases.isolate_case(row))
@@ -153,6 +156,13 @@ def _values_of(
     return np.array(list(found), dtype=np.int64), {
         name: [outputs[name] for outputs in found.values()] for name in names
     }
+
+
+def _is_late(cases: int, began: float, seconds: float) -> bool:
+    """Tell whether so many cases are enough, since they took their time."""
+    if cases < _OF_CHEAP:
+        seconds = max(seconds, _CHEAP_S)
+    return cases >= _FEWEST and measure_time() - began > seconds
 
 
 def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
@@ -204,11 +214,12 @@ def check_cases(
     outcomes: dict[int, Outcome] = {}
     cases, error = sample.draw_cases(), ""
     order = np.random.default_rng(sample.result.seed).permutation(len(sample.rows))
-    began = time.perf_counter()
+    began = measure_time()
     try:
-        for place in order.tolist():
-            enough = len(outcomes) >= _FEWEST
-            if enough and time.perf_counter() - began > sample.seconds:
+        for number, place in enumerate(order.tolist()):
+            if number == 1:  # the first one waits for what a model loads
+                began = measure_time()
+            if _is_late(len(outcomes), began, sample.seconds):
                 break
             watch.mark(WHOLE_CHUNK)
             outcome = engine.interpreter.run(
@@ -217,7 +228,7 @@ def check_cases(
             if outcome.verdict not in NOT_JUDGED:
                 outcomes[place] = outcome
                 _compare_isolated(comparison, place, outcome)
-        left = sample.seconds - (time.perf_counter() - began)
+        left = sample.seconds - (measure_time() - began)
         if engine.mode != "sequential":
             _compare_batches(engine, comparison, outcomes, left)
             is_cheap = current_lease().calls_left is None
@@ -260,9 +271,9 @@ def _compare_batches(
     left: float,
 ) -> None:
     """Compare the same cases in batches of several sizes, as long as there is time."""
-    ends = time.perf_counter() + left
+    ends = measure_time() + left
     for places in _batches(list(outcomes)):
-        if time.perf_counter() > ends:
+        if measure_time() > ends:
             return
         watch.mark(WHOLE_CHUNK)
         known = pad_choices([outcomes[place].choices for place in places])
@@ -297,7 +308,9 @@ def with_flakiness(
 ) -> Result:
     """Return a result that says what the check came to; flaky cases are no clean verdict."""
     counts = result.counts
-    every = sample.listed is not None and found.cases == len(sample.rows)
+    # Some may have been left out for want of time, or since they crashed.
+    is_listed = sample.listed is not None and result.is_complete
+    every = is_listed and found.cases == len(sample.rows) >= counts.tests > 0
     share = found.flaky / max(1, found.cases)
     if not every:  # one-sided: as far above it at 90 % on both sides
         share = clopper_pearson(found.flaky, found.cases, confidence=0.9).high
