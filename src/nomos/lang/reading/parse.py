@@ -65,9 +65,7 @@ def parse_spec(source: Source, kept: Kept | None = None) -> Parsed:
     opening = find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
     if opening is None:
-        return _parse_library_spec(source) or _parse_with_mistakes(
-            source, None, kept
-        )
+        return _parse_library_spec(source) or _parse_with_mistakes(source, None, kept)
     if end is None:
         return _parse_with_mistakes(source, None, kept)
     span = Span(opening, end + 1)
