@@ -324,7 +324,8 @@ def _elaborate_ensures(
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
     _check_ensures_named_apart(scope, ensures)
-    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
+    new = (e for e in ensures if id(e) not in scope.checked)
+    of_rates = tuple(e for e in new if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
     conditions = _elaborate_conditions(scope, of_rates, repeated)

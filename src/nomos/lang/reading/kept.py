@@ -15,7 +15,6 @@ from nomos.diagnostics import Span
 from nomos.lang.nodes import PlacedNode
 from nomos.lang.reading import syntax
 
-
 _MOST_CHECKED = 50_000  # conditions, with those that are no more in the text
 
 
