@@ -12,6 +12,7 @@ import nomos
 from nomos import Domain, batched
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns import clock
+from nomos.runner.campaigns.explained import flakiness
 from tests.runner.driving import drive, outcome
 
 DOMAIN = '''
@@ -174,6 +175,60 @@ def test_how_many_cases_are_checked_hangs_on_the_model_and_not_on_the_machine(
     text = "input x;\noutput d;\n{\n  d = predict(x)\n}\nensures d >= 0;\n"
     result = nomos.run(text, domain=Rows, search="random", budget=1000)
     assert fewest <= result.analysis.flakiness.cases <= most
+
+
+@pytest.mark.parametrize(
+    ("options", "cases", "is_every", "at_most"),
+    [
+        ({"most": 9}, 50, True, 0.0),
+        ({"most": 0}, 50, True, 0.0),  # violated, every case
+        (
+            {"most": 9, "budget": 9, "search": "exhaustive"},
+            9,
+            False,
+            1 - 0.05 ** (1 / 9),
+        ),
+        (
+            {"most": 0, "budget": 20, "search": "exhaustive"},
+            20,
+            False,
+            1 - 0.05 ** (1 / 20),
+        ),
+        (
+            {"most": 9, "search": "random", "budget": 900},
+            299,
+            False,
+            1 - 0.05 ** (1 / 299),
+        ),
+        (
+            {"most": 0, "search": "random", "budget": 900},
+            60,
+            False,
+            1 - 0.05 ** (1 / 60),
+        ),
+    ],
+)
+def test_the_bound_is_of_the_cases_that_were_run_again(
+    walk: Any, options: Any, cases: int, is_every: bool, at_most: float
+) -> None:
+    most = options.pop("most")
+    check = walk("farther", f"e1 <= {most}", "policy", **options).analysis.flakiness
+    assert (check.cases, check.is_every_case) == (cases, is_every)
+    assert check.at_most == pytest.approx(at_most)
+
+
+def test_cases_that_there_was_no_time_for_are_not_every_case(
+    walk: Any, monkeypatch: Any
+) -> None:
+    for limit in ("_CHEAP_S", "_LEAST_S", "_SHARE"):
+        monkeypatch.setattr(flakiness, limit, 0.0)
+    options = {"mode": "sequential"}
+    for ensures in ("e1 <= 9", "e1 <= 0"):
+        result = walk("farther", ensures, "policy", **options)
+        check = result.analysis.flakiness
+        assert result.is_complete
+        assert (check.cases, check.is_every_case) == (10, False)
+        assert check.at_most == pytest.approx(1 - 0.05**0.1)
 
 
 def test_a_policy_of_chance_is_no_green_run(walk: Any) -> None:
