@@ -25,6 +25,7 @@ from nomos.lang.checking.repeats import (
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
+from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
 from nomos.lang.types import Offer, Type
@@ -59,19 +60,23 @@ def check_spec(
     *,
     parsed: Parsed | None = None,
     libraries: Mapping[str, Library] | None = None,
+    kept: Kept | None = None,
 ) -> Checked:
     """Check a spec against what its domain offers; None: nothing is known.
 
     It is parsed first, unless it is already; `libraries` are the files that it uses.
+    What was `kept` of it spares the conditions that did not change.
     """
     tree = parse_spec(source) if parsed is None else parsed
-    return check_origin(Origin(source, tree, name, offer, libraries or {}))
+    return check_origin(Origin(source, tree, name, offer, libraries or {}), kept)
 
 
-def check_origin(origin: Origin) -> Checked:
+def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     """Check a spec with values for its params."""
     source, parsed, tree = origin.source, origin.parsed, origin.parsed.spec
     scope = Scope(source, origin.offer, parsed.half_declared)
+    if kept is not None:
+        scope.checked = _conditions_checked(kept, origin)
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
     _declare_names(scope, origin)
@@ -101,6 +106,16 @@ def check_origin(origin: Origin) -> Checked:
     parts |= {"rates": rates, "campaign_ensures": of_rates}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
+
+
+def _conditions_checked(kept: Kept, origin: Origin) -> dict[int, Any]:
+    """Return the conditions that were checked against the rest of the spec as it is."""
+    tree, half = origin.parsed.spec, origin.parsed.half_declared
+    rest = replace(tree, requires=(), ensures=(), block=None)
+    code = None if tree.block is None else tree.block.code
+    libraries = dict(origin.libraries)
+    statements = syntax.statements_of(rest)
+    return kept.begin_check(statements, code, half, origin.offer, libraries)
 
 
 def _build_spec(
@@ -274,20 +289,29 @@ def _elaborate_conditions(
     statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...],
     repeated: syntax.Spec | None = None,
 ) -> tuple[core.Condition, ...]:
-    conditions = []
+    conditions: list[core.Condition] = []
     for statement in statements:
+        line = scope.source.line_at(statement.span.start)
+        if id(statement) in scope.checked:
+            known: core.Condition = scope.checked[id(statement)][1]
+            conditions.append(replace(known, line=line))
+            continue
+        found = len(scope.diagnostics)
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
         condition = statement.condition
         if repeated is not None:
             condition = index_outputs(scope, repeated, condition)
         test = elaborate_condition(scope, condition, f"`{word}`")
+        if test.span is not statement.condition.span:
+            test = replace(test, span=statement.condition.span)
         text = format_expr(statement.condition)
-        line = scope.source.line_at(statement.span.start)
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
             text = f"{name}: {text}"
         conditions.append(core.Condition(test, text, line, name, _forall_indices(test)))
+        if len(scope.diagnostics) == found and scope.rates is None:
+            scope.checked[id(statement)] = statement, conditions[-1]
     return tuple(conditions)
 
 
@@ -300,7 +324,8 @@ def _elaborate_ensures(
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
     _check_ensures_named_apart(scope, ensures)
-    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
+    new = (e for e in ensures if id(e) not in scope.checked)
+    of_rates = tuple(e for e in new if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
     conditions = _elaborate_conditions(scope, of_rates, repeated)
