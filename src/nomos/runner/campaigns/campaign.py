@@ -20,13 +20,7 @@ from nomos.domain.meter import Meter
 from nomos.engine.interpreter import NOT_JUDGED, Verdict
 from nomos.engine.judged import ChunkCrash, Judged
 from nomos.results.measured import CallCounts
-from nomos.results.result import (
-    Counts,
-    Crash,
-    EnsuresCounts,
-    Recorded,
-    Result,
-)
+from nomos.results.result import Counts, Crash, EnsuresCounts, Recorded, Result
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
