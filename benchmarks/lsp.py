@@ -45,14 +45,19 @@ def long_spec(size: int = 200) -> str:
     return "\n".join(lines) + "\n"
 
 
-def round_trips(editor: Editor, keys: int, lines: int) -> list[float]:
-    """Return the seconds that each key took, in a text that is right or wrong."""
+def open_spec(editor: Editor, lines: int) -> None:
+    """Open the spec, and wait until its domain is imported and a mistake is told."""
     text = long_spec(lines)
     editor.open(NAME, text)
     editor.diagnostics(NAME)
-    texts = (text.replace("v7 <= 100", "v7 <= 10"), text.replace("v7 <= 100", "v7 <= "))
-    editor.change(NAME, texts[1])
+    editor.change(NAME, text.replace("v7 <= 100", "v7 <= "))
     editor.diagnostics(NAME, lambda codes: "syntax-error" in codes)
+
+
+def round_trips(editor: Editor, keys: int, lines: int) -> list[float]:
+    """Return the seconds that each key took, in a text that is right or wrong."""
+    text = long_spec(lines)
+    texts = (text.replace("v7 <= 100", "v7 <= 10"), text.replace("v7 <= 100", "v7 <= "))
     times = []
     for number in range(keys):
         began = time.perf_counter()
@@ -83,8 +88,10 @@ def main() -> None:
         (folder / "pyproject.toml").write_text("")
         (folder / "loans.py").write_text(DOMAIN)
         with Editor(folder) as editor:
+            open_spec(editor, lines)
+            began = cpu_seconds(editor.process.pid)
             times = round_trips(editor, keys, lines)
-            spent = 1000 * cpu_seconds(editor.process.pid) / keys
+            spent = 1000 * (cpu_seconds(editor.process.pid) - began) / keys
     load = os.getloadavg()[0]
     worst = quantiles(times, n=100)[98]
     print(
@@ -93,7 +100,7 @@ def main() -> None:
     print(
         f"median {1000 * median(times):.0f} ms, 99 of 100 within {1000 * worst:.0f} ms"
     )
-    print(f"the server took {spent:.0f} ms of CPU for each key, its start included")
+    print(f"the server took {spent:.0f} ms of CPU for each key, once the spec was open")
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ def markdown(study: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{len(PROMISES)} promises, {len(study['campaigns'])} of {pairs} pairs of"
-            f" promise and learner run, {judged:,} configurations judged,"
+            f" promise and learner run, {judged:,} configurations evaluated,"
             f" **{len(shown)} distinct broken promises**. Versions: {versions}.",
             "",
             "```sh",
@@ -270,7 +270,7 @@ def markdown(study: dict[str, Any]) -> str:
             again(study, shown),
             "",
             *(line for finding in shown for line in section(study, finding)),
-            "## Found, and not judged",
+            "## Found, and not evaluated",
             "",
             "Violations of which we do not know yet whether a documented exception, a tie"
             " or rounding explains them. Nothing is claimed of them.",

@@ -117,7 +117,8 @@ def test_a_run_of_a_few_cases_is_not_green(
     how = ("--search", "random", "--model", "smooth", "--junit", "out.xml")
     done = nomos("specs", *how, *words)
     assert done.exit_code == status, done.output
-    is_small = status == 3 and "--calls" not in words
+    is_empty = "no case was run" in done.output  # so little time may be up before
+    is_small = status == 3 and "--calls" not in words and not is_empty
     assert ("(--min-cases)" in done.output) == is_small
     assert ('errors="1"' in Path("out.xml").read_text()) == (status == 3)
 

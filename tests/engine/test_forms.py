@@ -14,7 +14,7 @@ from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Interpreter, Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.space import list_cases
-from nomos.lang.checking.check import bind_params
+from nomos.lang.checking.params import bind_params
 
 BATCHES = {7: 35, 128: 140}
 

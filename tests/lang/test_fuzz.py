@@ -18,6 +18,7 @@ from nomos.errors import SpecError
 from nomos.lang.checking.check import check_spec
 from nomos.lang.nodes import tree_shape
 from nomos.lang.reading import syntax
+from nomos.lang.reading.kept import Kept, places_in
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
 from tests.sizes import size
@@ -260,6 +261,34 @@ def test_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
 @pytest.mark.parametrize("seed", range(100, 700))  # 300,000 specs
 def test_many_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
     fuzz(seed, offer)
+
+
+def read_with(source: Source, kept: Kept | None) -> tuple[object, ...]:
+    """Return all that is known of a text, with what was kept of the one before."""
+    parsed = parse_spec(source, kept)
+    checked = check_spec(source, "fuzz", None, parsed=parsed, kept=kept)
+    spec, statements = checked.spec, syntax.statements_of(parsed.spec)
+    places = [(p.start, p.end) for s in statements for p in places_in(s)]
+    conditions = spec and (spec.requires, spec.ensures, spec.variables)
+    others = parsed.half_declared, parsed.unread, parsed.spec.comments
+    shapes = [tree_shape(s) for s in statements]
+    return shapes, places, checked.diagnostics, conditions, *others
+
+
+def test_what_is_kept_of_a_text_changes_nothing_in_the_next() -> None:
+    rng, specs = np.random.default_rng(3), corpus()
+    for _ in range(size(40, 400)):
+        texts, kept = [specs[rng.integers(len(specs))]], Kept()
+        for _ in range(6):
+            source = Source("fuzz.nom", texts[-1])
+            assert read_with(source, kept) == read_with(source, None), texts[-1]
+            mutate = MUTATIONS[rng.integers(len(MUTATIONS))]
+            is_undone = rng.random() < 0.3
+            texts.append(
+                texts[rng.integers(len(texts))]
+                if is_undone
+                else mutate(texts[-1], rng)[: 3 * LONGEST]
+            )
 
 
 GAPS = [" ", "\n", "\n\n\n", "\t ", " # one\n", "\n// two\n", " /* three */ "]

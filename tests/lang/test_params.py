@@ -8,7 +8,8 @@ import pytest
 from nomos.diagnostics import Source
 from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.check import bind_params, check_spec
+from nomos.lang.checking.check import check_spec
+from nomos.lang.checking.params import bind_params
 from nomos.lang.types import Type
 
 TEXT = """\

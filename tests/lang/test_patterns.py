@@ -10,7 +10,8 @@ import pytest
 
 from nomos.diagnostics import Severity, Source
 from nomos.lang import core
-from nomos.lang.checking.check import Checked, bind_params, check_spec
+from nomos.lang.checking.check import Checked, check_spec
+from nomos.lang.checking.params import bind_params
 from nomos.lang.types import FeatureType, Function, Offer, Type
 
 FEATURES = ("age", "income", "debt", "years", "rooms")

@@ -73,6 +73,7 @@ import steps;
 input x;
 var y := plus(x, randInt(0, 9));
 requires y % 5 != 0;
+allow unchanged;
 output a;
 output b;
 {

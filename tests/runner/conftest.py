@@ -86,6 +86,7 @@ input x;
 var r := randInt(0, 9);
 var y := x + r;
 requires y % 5 != 0;
+allow unchanged;
 output a;
 output b;
 {

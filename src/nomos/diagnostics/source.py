@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,11 @@ class Span:
     def to(self, other: Span) -> Span:
         """Return the span from the start of this one to the end of `other`."""
         return Span(self.start, other.end)
+
+    def move(self, by: int) -> None:
+        """Move this very place, wherever it is known, since its text has moved."""
+        object.__setattr__(self, "start", self.start + by)
+        object.__setattr__(self, "end", self.end + by)
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,7 @@ class Source:
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
         """The offset at which each line starts."""
-        starts = [0]
-        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
-        return tuple(starts)
+        return 0, *(match.end() for match in re.finditer("\n", self.text))
 
     def locate(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, both counted from 1."""

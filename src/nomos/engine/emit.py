@@ -51,7 +51,7 @@ class Emitter:
         rated = [e for r in spec.rates for e in (r.event, r.given) if e is not None]
         values = [let.value for let in lets]
         for expr in (*values, *(c.test for c in conditions), *rated):
-            own |= core.local_names(expr)
+            own |= core.local_names(core.walk(expr))
         self._shadowed = own | names_bound_by(spec.code.statements)
         self._taken = {*self._shadowed, *names_mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}

@@ -6,7 +6,7 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -364,10 +364,10 @@ def arithmetic_chain(expr: Arithmetic) -> list[Arithmetic]:
     return found
 
 
-def local_names(expr: Expr) -> frozenset[str]:
+def local_names(nodes: Iterable[Expr]) -> frozenset[str]:
     """Return the names that have a meaning only inside: indices, and parameters."""
     found: set[str] = set()
-    for node in walk(expr):
+    for node in nodes:
         match node:
             case Quantifier(indices=names) | Apply(parameters=names):
                 found |= set(names)

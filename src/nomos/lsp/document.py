@@ -16,6 +16,7 @@ from nomos.lang import core
 from nomos.lang.checking.check import check_spec
 from nomos.lang.checking.declarations import Library
 from nomos.lang.reading import syntax
+from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.parse import parse_library, parse_spec
 from nomos.lang.reading.tree import Parsed, find_block
 from nomos.lsp.describing import NOT_YET, Imports
@@ -117,15 +118,18 @@ def build_document(
     text: str,
     open_text: OpenText,
     imports_of: Callable[[Path, list[str]], Imports | None],
+    kept: Kept | None = None,
 ) -> Document:
     """Read and check a text; `imports_of` says what is known of its imports by now."""
     source = Source(str(path), text)
-    parsed = parse_spec(source)
+    parsed = parse_spec(source, kept)
     libraries = _libraries_as_open(parsed.spec, path.parent, open_text)
     names = [declaration.name.name for declaration in parsed.spec.imports]
     imports = (imports_of(path, names) if names else None) or NOT_YET
     offer = imports.offer
-    checked = check_spec(source, path.stem, offer, parsed=parsed, libraries=libraries)
+    checked = check_spec(
+        source, path.stem, offer, parsed=parsed, libraries=libraries, kept=kept
+    )
     diagnostics = checked.diagnostics
     if imports.error:
         at = parsed.spec.imports[0].name.span

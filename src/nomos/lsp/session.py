@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from nomos.diagnostics import Diagnostic, Severity
+from nomos.lang.reading.kept import Kept
 from nomos.lsp.document import Document, Places, build_document
 from nomos.lsp.domains import Domains, Stamp
 from nomos.lsp.requests.results import store_stamp
@@ -32,6 +33,7 @@ class Session:
         self._import_timeout_s = import_timeout_s
         self._domains: Domains | None = None
         self._documents: dict[str, tuple[object, Document]] = {}
+        self._kept: dict[str, Kept] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._watch: asyncio.Task[None] | None = None
 
@@ -49,6 +51,7 @@ class Session:
         if task is not None:
             task.cancel()
         self._documents.pop(uri, None)
+        self._kept.pop(uri, None)
         self._publish_diagnostics(uri, [])
 
     def check_soon(self, uri: str) -> None:
@@ -102,7 +105,8 @@ class Session:
         known = self._documents.get(uri)
         if known is None or known[0] != text.version:
             path, imports_of = path_of(uri), self.domains.get
-            read = build_document(path, text.source, self._open_text, imports_of)
+            kept = self._kept.setdefault(uri, Kept())
+            read = build_document(path, text.source, self._open_text, imports_of, kept)
             known = self._documents[uri] = text.version, read
         return known[1]
 

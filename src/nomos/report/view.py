@@ -295,7 +295,20 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
-    if result.calls.are_reruns_known and not counts.pairs:
+    yield from _remarks_of_reruns(result)
+    if recorded.tried:
+        fixed = len(recorded.fixed)
+        yield Remark(
+            f"of {count_of(recorded.tried, 'bug')} known before,"
+            f" {recorded.tried - fixed} are left, {fixed} fixed"
+        )
+    yield from _remarks_of_proof(result)
+    if result.reason in ("interrupted", "terminated"):
+        yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
+
+
+def _remarks_of_reruns(result: Result) -> Iterable[Remark]:
+    if result.calls.are_reruns_known and not result.counts.pairs:
         yield Remark(
             "re-runs read the answers that are kept, so they say nothing of whether the"
             " service answers alike: --cache off asks it again"
@@ -309,15 +322,6 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
             f"{', '.join(same)} in all of {count_of(result.analysis.sampled, 'case')} of the"
             " flakiness check: they are vacuous (--sanity plants faults in the model)"
         )
-    if recorded.tried:
-        fixed = len(recorded.fixed)
-        yield Remark(
-            f"of {count_of(recorded.tried, 'bug')} known before,"
-            f" {recorded.tried - fixed} are left, {fixed} fixed"
-        )
-    yield from _remarks_of_proof(result)
-    if result.reason in ("interrupted", "terminated"):
-        yield Remark(f"{result.reason} after {count_of(counts.tests, 'case')}")
 
 
 def _remarks_of_proof(result: Result) -> Iterable[Remark]:

@@ -100,11 +100,15 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         write_reports(run, ruled, relative_failures(run), options, output)
     for line in failure_lines(run.failures):
         echo(f"error: {line}", err=True)
-    statuses = {status_of(result, options["fail_on"]) for result in run.results}
     failed = {exit_status(failure.error) for failure in run.failures}
-    # A violation is told before what is undecided: it is certain.
-    worst = 1 if 1 in statuses else 3 if output.has_failed else max({0, *statuses})
+    worst = _find_worst_status(run, options["fail_on"], output.has_failed)
     sys.exit(max(failed, default=worst))
+
+
+def _find_worst_status(run: Run, fail_on: str, has_output_failed: bool) -> int:
+    """Return the exit status: a violation is told before what is undecided."""
+    statuses = {status_of(result, fail_on) for result in run.results}
+    return 1 if 1 in statuses else 3 if has_output_failed else max({0, *statuses})
 
 
 def _prove_all(

@@ -1,32 +1,21 @@
-"""From syntax tree to core: every check of a spec, all mistakes at once; its params."""
+"""From syntax tree to core: every check of a spec, all mistakes at once."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
-from nomos.diagnostics.diagnostic import suggest_nearest
-from nomos.diagnostics.render import render_all
-from nomos.errors import NomosError, SpecError
 from nomos.lang import core
-from nomos.lang.checking.declarations import (
-    Library,
-    Shared,
-    Value,
-    is_of_type,
-    is_within_limits,
-)
+from nomos.lang.checking.declarations import Library, Shared, Value
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.outputs import check_outputs_matter
 from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
 from nomos.lang.checking.repeats import (
-    OPTIONS,
     declare_repeats,
     index_outputs,
     repeat_block,
@@ -34,9 +23,9 @@ from nomos.lang.checking.repeats import (
     resolve_times,
 )
 from nomos.lang.checking.scope import Role, Scope, Symbol
-from nomos.lang.dates import to_days
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
+from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
 from nomos.lang.types import Offer, Type
@@ -71,19 +60,23 @@ def check_spec(
     *,
     parsed: Parsed | None = None,
     libraries: Mapping[str, Library] | None = None,
+    kept: Kept | None = None,
 ) -> Checked:
     """Check a spec against what its domain offers; None: nothing is known.
 
     It is parsed first, unless it is already; `libraries` are the files that it uses.
+    What was `kept` of it spares the conditions that did not change.
     """
     tree = parse_spec(source) if parsed is None else parsed
-    return check_origin(Origin(source, tree, name, offer, libraries or {}))
+    return check_origin(Origin(source, tree, name, offer, libraries or {}), kept)
 
 
-def check_origin(origin: Origin) -> Checked:
+def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     """Check a spec with values for its params."""
     source, parsed, tree = origin.source, origin.parsed, origin.parsed.spec
     scope = Scope(source, origin.offer, parsed.half_declared)
+    if kept is not None:
+        scope.checked = _conditions_checked(kept, origin)
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
     _declare_names(scope, origin)
@@ -113,6 +106,16 @@ def check_origin(origin: Origin) -> Checked:
     parts |= {"rates": rates, "campaign_ensures": of_rates}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
+
+
+def _conditions_checked(kept: Kept, origin: Origin) -> dict[int, Any]:
+    """Return the conditions that were checked against the rest of the spec as it is."""
+    tree, half = origin.parsed.spec, origin.parsed.half_declared
+    rest = replace(tree, requires=(), ensures=(), block=None)
+    code = None if tree.block is None else tree.block.code
+    libraries = dict(origin.libraries)
+    statements = syntax.statements_of(rest)
+    return kept.begin_check(statements, code, half, origin.offer, libraries)
 
 
 def _build_spec(
@@ -196,7 +199,6 @@ def _declare_names(scope: Scope, origin: Origin) -> None:
         scope.declare_name(name, symbol)
 
 
-_TRUTHS = {"true": True, "false": False}
 _MOST_ITEMS = 1000  # of a list of inputs; the pairs of so many are half a million
 
 
@@ -287,20 +289,29 @@ def _elaborate_conditions(
     statements: tuple[syntax.Requires, ...] | tuple[syntax.Ensures, ...],
     repeated: syntax.Spec | None = None,
 ) -> tuple[core.Condition, ...]:
-    conditions = []
+    conditions: list[core.Condition] = []
     for statement in statements:
+        line = scope.source.line_at(statement.span.start)
+        if id(statement) in scope.checked:
+            known: core.Condition = scope.checked[id(statement)][1]
+            conditions.append(replace(known, line=line))
+            continue
+        found = len(scope.diagnostics)
         word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
         condition = statement.condition
         if repeated is not None:
             condition = index_outputs(scope, repeated, condition)
         test = elaborate_condition(scope, condition, f"`{word}`")
+        if test.span is not statement.condition.span:
+            test = replace(test, span=statement.condition.span)
         text = format_expr(statement.condition)
-        line = scope.source.line_at(statement.span.start)
         name = ""
         if isinstance(statement, syntax.Ensures) and statement.name is not None:
             name = statement.name.name
             text = f"{name}: {text}"
         conditions.append(core.Condition(test, text, line, name, _forall_indices(test)))
+        if len(scope.diagnostics) == found and scope.rates is None:
+            scope.checked[id(statement)] = statement, conditions[-1]
     return tuple(conditions)
 
 
@@ -313,7 +324,8 @@ def _elaborate_ensures(
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
     _check_ensures_named_apart(scope, ensures)
-    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
+    new = (e for e in ensures if id(e) not in scope.checked)
+    of_rates = tuple(e for e in new if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
     conditions = _elaborate_conditions(scope, of_rates, repeated)
@@ -332,75 +344,3 @@ def _forall_indices(test: core.Expr) -> tuple[str, ...]:
         found += test.indices
         test = test.body
     return found
-
-
-def bind_params(spec: core.Spec, values: Mapping[str, Value]) -> core.Spec:
-    """Return the spec with these values for some of its params, and for `OPTIONS`.
-
-    A value is one of the param's type, or a text as a command line gives it. Raises
-    NomosError for a name or a value that cannot be, and SpecError where the spec makes
-    no sense with the value, as in `input xs[n];` with n = 0.
-    """
-    if not values:
-        return spec
-    known = {param.name: param for param in spec.params}
-    given = {}
-    for name, value in values.items():
-        if name in OPTIONS and name not in known:
-            given[name] = value
-            continue
-        if name not in known:
-            raise NomosError(_describe_unknown_param(spec, name, list(known)))
-        given[name] = _convert_param_value(known[name], value)
-    origin = spec.origin
-    assert isinstance(origin, Origin)
-    checked = check_origin(replace(origin, values={**origin.values, **given}))
-    if checked.spec is None:
-        errors = [d for d in checked.diagnostics if d.severity is Severity.ERROR]
-        raise SpecError(checked.source, errors, render_all(errors, checked.source))
-    return checked.spec
-
-
-def _describe_unknown_param(spec: core.Spec, name: str, known: list[str]) -> str:
-    listing = f"its params are: {', '.join(known)}" if known else ""
-    hint = suggest_nearest(name, known) or listing
-    return f"{spec.name} has no param `{name}`{hint and f'; {hint}'}"
-
-
-def _convert_param_value(param: core.Param, value: Value) -> Value:
-    """Return a value in the param's type, if it may have that."""
-    read = _parse_param_value(param.type, value) if isinstance(value, str) else value
-    if read is None or not is_of_type(read, param.type):
-        wanted = param.type.value
-        raise NomosError(f"`{param.name}` takes {wanted}, but {value!r} was given")
-    if param.type is Type.REAL:
-        read = float(read)
-    if not is_within_limits(param, read):
-        raise NomosError(
-            f"`{param.name}` may be {describe_allowed(param)}, but {value!r} was given"
-        )
-    return read
-
-
-def _parse_param_value(type_: Type, text: str) -> Value | None:
-    """Return what a text says, None if it says nothing of this type."""
-    if type_ is Type.STRING:
-        return text
-    if type_ is Type.BOOL:
-        return _TRUTHS.get(text.lower())
-    try:
-        if type_ is Type.DATE:
-            return to_days(text)
-        number = int(text) if type_ is Type.INT else float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def describe_allowed(param: core.Param) -> str:
-    """Say what a param may be."""
-    if param.one_of:
-        return "one of " + ", ".join(map(repr, param.one_of))
-    if param.low is not None:
-        return f"from {param.low} to {param.high}"
-    return param.type.value

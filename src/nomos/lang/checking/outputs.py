@@ -22,10 +22,11 @@ def check_outputs_matter(
         used |= {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
     for item in after:
         expr = item.value if isinstance(item, core.Let) else item.test
-        names = {n.name for n in core.walk(expr) if isinstance(n, core.Variable)}
-        names -= core.local_names(expr)
+        nodes = list(core.walk(expr))
+        names = {n.name for n in nodes if isinstance(n, core.Variable)}
+        names -= core.local_names(nodes)
         used |= names
-        if isinstance(item, core.Condition) and not _model_matters(scope, expr, names):
+        if isinstance(item, core.Condition) and not _model_matters(scope, nodes, names):
             scope.report(Code.ENSURES_WITHOUT_OUTPUT, expr.span)
     if not parsed.spec.ensures and "ensures" not in parsed.unread:
         end = len(scope.source.text.rstrip())
@@ -37,11 +38,11 @@ def check_outputs_matter(
             scope.report(Code.UNUSED_OUTPUT, name.span, name=name.name)
 
 
-def _model_matters(scope: Scope, expr: core.Expr, names: set[str]) -> bool:
+def _model_matters(scope: Scope, nodes: list[core.Expr], names: set[str]) -> bool:
     """Tell whether the model can decide an `ensures`, as far as one can see."""
     if names & scope.half_declared or names - scope.symbols.keys():
         return True  # there is no telling
-    calls = {n.function for n in core.walk(expr) if isinstance(n, core.Call)}
+    calls = {n.function for n in nodes if isinstance(n, core.Call)}
     own = frozenset(() if scope.offer is None else scope.offer.functions) - NEVER_MODELS
     if calls - (BUILT_IN.keys() - own):
         return True  # a function of the domain may ask the model

@@ -83,7 +83,7 @@ def elaborate_rate(
 
 def check_campaign_ensures(scope: Scope, test: core.Expr) -> None:
     """Report what stands beside rates and differs by case."""
-    local = core.local_names(test)
+    local = core.local_names(core.walk(test))
     for node in core.walk(test):
         match node:
             case core.Variable(name=name):

@@ -82,6 +82,8 @@ class Scope:
     sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
     # What the names that stand for a feature of levels can be.
     levels: dict[str, FeatureType | None] = field(default_factory=dict)
+    # The conditions that are right, by the identities of their statements, with these.
+    checked: dict[int, tuple[Any, core.Condition]] = field(default_factory=dict)
     rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
     order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.

@@ -19,6 +19,7 @@ from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading import syntax
 from nomos.lang.reading.grammar import Unparsable, parse_text
+from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.syntax_errors import explain_syntax_error
 from nomos.lang.reading.tree import (
     COMMENT,
@@ -38,32 +39,39 @@ _DECLARES = re.compile(
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DIVISION = re.compile(r"[ \t]*//")
 _FIRST_WORD = re.compile(r"\S+")
-# Comments are white space here; what is left are words, ends, and everything else.
+# Comments are white space here; what is left are words with what follows them on the
+# line, ends, and everything else.
+_REST = r"""[^\n;}"'/\#]*[^\s;}"'/\#]"""
 _PIECE = re.compile(
     rf"""(?P<skip>\s+|{COMMENT})
       | (?P<string>{STRING})
-      | (?P<word>[A-Za-z_]\w*)
+      | (?P<word>[A-Za-z_]\w*)(?:{_REST})?
       | (?P<end>;)
       | (?P<brace>\}})
       | (?P<open_comment>/\*)
       | (?P<open_string>["'][^\n]*)
-      | (?P<other>.)""",
+      | (?P<other>{_REST}|.)""",
     re.DOTALL | re.VERBOSE,
 )
 # Where a block is never closed, the spec goes on at the next line that looks like it.
 _AFTER_BLOCK = re.compile(r"^[ \t]*(ensures|requires|output)\b", re.MULTILINE)
 
 
-def parse_spec(source: Source) -> Parsed:
-    """Read a spec; mistakes come back as diagnostics, never as exceptions."""
+def parse_spec(source: Source, kept: Kept | None = None) -> Parsed:
+    """Read a spec; mistakes come back as diagnostics, never as exceptions.
+
+    With what was `kept` of it before its last change, only what changed is read.
+    """
     opening = find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
     if opening is None:
-        return _parse_library_spec(source) or _parse_with_mistakes(source, None)
+        return _parse_library_spec(source) or _parse_with_mistakes(source, None, kept)
     if end is None:
-        return _parse_with_mistakes(source, None)
+        return _parse_with_mistakes(source, None, kept)
     span = Span(opening, end + 1)
     block = syntax.Block(source.text[opening + 1 : end], span=span)
+    if kept is not None:
+        return _parse_with_mistakes(source, block, kept)
     try:
         sections = parse_text(blank_out(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unparsable):
@@ -115,7 +123,9 @@ class _Recovery:
         self.diagnostics.append(code.at(Span(start, end), **words))
 
 
-def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
+def _parse_with_mistakes(
+    source: Source, block: syntax.Block | None, kept: Kept | None = None
+) -> Parsed:
     """Parse each statement on its own and report everything that is wrong."""
     state = _Recovery(source, source.text)
     if block is not None:
@@ -125,8 +135,18 @@ def _parse_with_mistakes(source: Source, block: syntax.Block | None) -> Parsed:
         _report_missing_block(state)
     chunks = list(_statement_spans(state))
     ended = _with_ends(state.text, chunks)
+    before = None if kept is None else kept.take_statements()
     for chunk in chunks:
-        _parse_statement(state, ended, chunk)
+        if kept is None or before is None:
+            _parse_statement(state, ended, chunk)
+            continue
+        text = state.text[chunk.start : chunk.end]
+        node = before.find_statement(text, chunk.start)
+        if node is not None:
+            state.nodes.append(node)
+        elif not _parse_statement(state, ended, chunk) or not text.endswith(";"):
+            continue
+        kept.keep_statement(text, state.nodes[-1], before)
     _check_order(state, block)
     unread = frozenset(word for text in state.unread for word in _WORD.findall(text))
     if not any(isinstance(n, syntax.Input | syntax.Pair) for n in state.nodes) | (
@@ -221,7 +241,7 @@ def _report_stray(state: _Recovery, start: int) -> None:
 
 def _starts_statement(state: _Recovery, match: re.Match[str]) -> bool:
     """Tell whether a keyword inside a statement really begins the next one."""
-    if match.group() not in syntax.KEYWORDS:
+    if match["word"] not in syntax.KEYWORDS:
         return False
     line_start = state.text.rfind("\n", 0, match.start()) + 1
     return not state.text[line_start : match.start()].strip()
@@ -250,7 +270,8 @@ def _with_ends(text: str, chunks: list[Span]) -> str:
     return "".join(characters)
 
 
-def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
+def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> bool:
+    """Read a statement; tell whether it is right."""
     text = state.text[chunk.start : chunk.end]
     whole = chunk if text.endswith(";") else Span(chunk.start, chunk.end + 1)
     try:
@@ -262,10 +283,11 @@ def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> None:
     else:
         if not depth_exceeds(node):
             state.nodes.append(node)
-            return
+            return True
         at = chunk.start
         state.report(Code.NESTED_TOO_DEEPLY, at, at + 1, limit=DEEPEST_NESTING)
     state.unread.append(_as_meant(text))
+    return False
 
 
 def _as_meant(text: str) -> str:

@@ -18,8 +18,9 @@ LONGEST_CHAIN = 500  # operators of arithmetic in a row; others may be any numbe
 COMMENT = r"\#[^\n]*|//[^\n]*|/\*.*?\*/"
 STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
-    rf"(?P<comment>{COMMENT})|{STRING}|(?P<word>\w+)|(?P<brace>\{{)|\S", re.DOTALL
+    rf"(?P<comment>{COMMENT})|{STRING}|(?P<brace>\{{)|[^\#/\"'{{]+|.", re.DOTALL
 )
+_ENDS_WITH_IN = re.compile(r"\bin\s*\Z")
 _SUMS = "+-*/%"
 # The operators that each one makes a chain with.
 CHAINS: dict[str, tuple[str, ...]] = {
@@ -49,12 +50,12 @@ def find_block(text: str, start: int = 0) -> int | None:
 
     It stands outside comments and strings, and not behind `in`: there a set opens.
     """
-    before = None
+    behind_in = False
     for match in _PIECE.finditer(text, start):
-        if match["brace"] and before != "in":
+        if match["brace"] and not behind_in:
             return match.start()
-        if not match["comment"]:
-            before = match["word"]
+        if not match["comment"] and not match.group().isspace():
+            behind_in = _ENDS_WITH_IN.search(match.group()) is not None
     return None
 
 

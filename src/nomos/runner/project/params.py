@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import product
 
 from nomos.lang import core
-from nomos.lang.checking.check import bind_params
 from nomos.lang.checking.declarations import Value
+from nomos.lang.checking.params import bind_params
 from nomos.lang.checking.repeats import OPTIONS
 from nomos.lang.types import Type
 
