@@ -114,9 +114,8 @@ class NetworkSearch:
         gains = self.relaxation.gains([own[at] for own in state], weights)
         cut = [left[n] for n in at]
         children = list(halves(self.components, cut, gains, weights))
-        if (
-            self.cases.space.is_real
-        ):  # of reals each half counts as one, as the whole did
+        # Of reals each half counts as one, as the whole did.
+        if self.cases.space.is_real:
             found.total += self._add_volumes(children) - self._add_volumes(cut)
         return children
 
