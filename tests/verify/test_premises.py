@@ -112,7 +112,8 @@ def test_premises_about_real_features_are_met_or_not() -> None:
     from sklearn.tree import DecisionTreeClassifier
 
     rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.uniform(0, 9, 200), rng.integers(0, 10, 200)])
+    rows = rng.uniform(0, 9, (200, 2))
+    rows[:, 1] //= 1
     schema = Schema(Real("r", 0.0, 10.0), Integer("a", 0, 9))
 
     def ask(model: Any, ensures: str) -> tuple[str, list[tuple[int, int | None]]]:
