@@ -31,6 +31,15 @@ def test_words_have_their_kinds() -> None:
     assert found.count((token.Keyword.Declaration, "ensures")) == 1
 
 
+@pytest.mark.parametrize("gap", ["", "\n", " # the set {\n", " /* } */ ", "// in\n\n"])
+def test_a_set_behind_comments_is_no_block(gap: str) -> None:
+    text = f"ensures d1 in{gap}{{1, if true then 2 else 3}};\nvar v := 1;\n"
+    found = list(NomosLexer().get_tokens(text))
+    assert "".join(value for _, value in found) == text
+    assert (token.Keyword, "then") in found
+    assert (token.Keyword.Declaration, "var") in found
+
+
 def test_installed_packages_find_it_by_the_ending() -> None:
     from pygments.lexers import get_lexer_for_filename
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pygments.lexer import ExtendedRegexLexer, LexerContext, bygroups, words
+from pygments.lexer import (
+    ExtendedRegexLexer,
+    LexerContext,
+    default,
+    include,
+    words,
+)
 from pygments.lexers.python import PythonLexer
 from pygments.token import (
     Comment,
@@ -23,7 +29,7 @@ from nomos.lang.python.block import find_block_end
 from nomos.lang.reading.syntax import KEYWORDS
 from nomos.lang.types import BUILT_IN
 
-_WORDS = ("if", "then", "else", "in", "forall", "exists", "count", "sum")
+_WORDS = ("if", "then", "else", "forall", "exists", "count", "sum")
 
 
 def _block_tokens(
@@ -53,14 +59,22 @@ class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no ty
     mimetypes: ClassVar[list[str]] = ["text/x-nomos"]
 
     tokens: ClassVar[dict[str, list[Any]]] = {
-        "root": [
+        "gaps": [
             (r"\s+", Whitespace),
             (r"#[^\n]*|//[^\n]*", Comment.Single),
             (r"/\*(?:.|\n)*?\*/", Comment.Multiline),
+        ],
+        # A set, not the block.
+        "allowed": [
+            include("gaps"),
+            (r"\{", Punctuation, "#pop"),
+            default("#pop"),
+        ],
+        "root": [
+            include("gaps"),
             (r'"(?:\\[^\n]|[^"\\\n])*"', String.Double),
             (r"'(?:\\[^\n]|[^'\\\n])*'", String.Single),
-            # A set, not the block.
-            (r"(\bin\b)(\s*)(\{)", bygroups(Keyword, Whitespace, Punctuation)),
+            (r"\bin\b", Keyword, "allowed"),
             (words(KEYWORDS, suffix=r"\b"), Keyword.Declaration),
             (words(_WORDS, suffix=r"\b"), Keyword),
             (
@@ -76,5 +90,5 @@ class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no ty
             (r"\{", _block_tokens),
             (r"[;:,.()\[\]}]", Punctuation),
             (r".", Error),
-        ]
+        ],
     }

@@ -455,6 +455,9 @@ class Helped(Domain):
     def at_once(self, row: Any) -> int:
         return max(self.predict.many([row, row, row]))
 
+    def every(self, rows: Any) -> int:
+        return max(self.predict(row) for row in rows)
+
     def sometimes(self, row: Any) -> int:
         return self.picky(row) if row[0] % 3 == 1 else -1
 
@@ -477,6 +480,8 @@ CALLS = {
     "d = surely(older(x)) + predict(x)": (2, 2),
     "d = both(x)": (1, 1),
     "d = older(x)\n      d = 1": (0, 0),
+    "d = every([x, older(x)])": (1, 1),  # of a list, which is one question
+    "d = max([predict(y) for y in [x, older(x)]])": (2, 2),
 }
 
 

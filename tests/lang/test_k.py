@@ -93,6 +93,22 @@ def test_a_call_counts_for_what_its_function_asks(offer) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("d1 = distance(xs, 2)", 1),  # of a list, which is one question
+        ("ds = [predict(x) for x in xs]\nd1 = distance(xs, 2)", 6),
+        ("for x in reversed(xs): d1 = distance(xs, x)", 5),
+        ("for i in range(len(xs)): d1 = predict(xs[i])", 5),
+    ],
+)
+def test_a_list_is_one_call_and_each_of_its_items_another(
+    offer, code: str, count: int
+) -> None:
+    known = with_k(offer, predict=1, distance=1)
+    assert k(code, known, "import compas;\ninput xs[5];\n") == count
+
+
+@pytest.mark.parametrize(
     "code", ["d1 = max(map(predict, [x1, x2]))", "f = compas.predict\nd1 = f(x1)"]
 )
 def test_a_model_that_is_handed_on_may_be_called_any_number_of_times(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +403,26 @@ def test_last_verdict_and_rate_stand_beside_the_property(
 def _command(lens: Any) -> dict[str, Any]:
     command = lens["command"]
     return {"command": command["command"], "arguments": command["arguments"]}
+
+
+ODD = (None, True, -1, 2**63, 10**400, 1.5, "", [], {}, [None], {"line": -1}, "\ud800")
+
+
+def test_malformed_requests_get_an_error_and_the_server_lives(editor: Editor) -> None:
+    editor.open("odd.nom", STEADY)
+    start = {"line": 0, "character": 0}
+    asked = {"textDocument": {"uri": editor.uri("odd.nom")}, "position": start}
+    for method in ("hover", "completion", "rename", "references", "didChange"):
+        for name, odd in product(asked, ODD):
+            with pytest.raises(Refused):
+                editor.ask(f"textDocument/{method}", **{**asked, name: odd})
+    for odd in ("\0{", "[]", "3", '{"jsonrpc": "2.0", "method": [], "id": {}}'):
+        stream = editor.process.stdin
+        assert stream is not None
+        stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(odd), odd.encode()))
+    far = {"line": 2**31 - 1, "character": 2**31 - 1}
+    assert editor.of("hover", "odd.nom", position=far) is None
+    with pytest.raises(Refused, match="Not Found"):
+        editor.ask("textDocument/nothing", **asked)
+    editor.change("odd.nom", STEADY.replace("input x1;", "input ;"))
+    assert editor.diagnostics("odd.nom", lambda codes: "syntax-error" in codes)

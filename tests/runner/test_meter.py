@@ -102,10 +102,13 @@ def run_random_campaign(folder: Path, seed: int) -> None:
         "jobs": 2 if seed % 10 == 9 else 1,
     }
     run, _, _ = drive([spec], calls=calls, **options)
+    asked = (folder / "asked").stat().st_size
+    assert asked <= calls, (calls, options)
     for failure in run.failures:
-        raise failure.error
-    asked, counted = (folder / "asked").stat().st_size, run.results[0].calls
-    assert asked <= calls, (calls, options, counted)
+        if "the calls are used up" not in str(failure.error):
+            raise failure.error
+        return  # before the search had what it begins with
+    counted = run.results[0].calls
     assert asked <= counted.asked <= calls
     assert counted.limit == calls
     assert sum(counted.by_phase.values()) == counted.asked

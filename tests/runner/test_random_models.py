@@ -150,6 +150,32 @@ def test_a_property_of_a_single_question_has_no_control(
     assert result.verdict == "violated" and result.counts.pairs == 0
 
 
+@pytest.mark.parametrize("mode", ["coroutines", "sequential"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        "a, b = [toss(q) for q in (x, x)]",
+        "a, b = [throw(q) for q in (x, x)]",
+        "y = x + 0\n  a, b = toss(x), toss(y)",
+        "a, b = [toss(q) for q in (x, x)]\n  b += 0 * same(x, x + 1) * same(x, x)",
+    ],
+)
+def test_a_control_that_asks_what_the_case_asks_is_none(
+    block: str, mode: str, folder: Path
+) -> None:
+    spec = SPEC.replace(STRAIGHT, f"{{\n  {block}\n}}\nensures a == b;")
+    spec = spec.replace("input x;", "input x;\nallow unchanged;")
+    result = run(spec, noise=0.3, mode=mode, batch=7)
+    assert result.verdict == "failed" and result.counts.violations > 20
+    assert "no A/A control" in result.problem and "repeats 10;" in result.problem
+    assert run(spec, noise=0.0, mode=mode).verdict == "none-found"
+    # Where some cases ask something else, the control is one.
+    varied = spec.replace("(x, x)]", "(x, x + (x < 9))]").replace(
+        "x + 0", "x + (x < 9)"
+    )
+    assert run(varied, noise=0.3, mode=mode, batch=7).verdict == "none-found"
+
+
 def test_noise_that_is_added_in_a_var_belongs_to_the_case(folder: Path) -> None:
     spec = SPEC.replace("output a;", "var n := throw(x);\noutput a;", 1)
     one, two = run(spec, budget=40, noise=0.5), run(spec, budget=40, noise=0.5)

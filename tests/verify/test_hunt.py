@@ -8,6 +8,7 @@ it, or any guard, can change.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,7 @@ KINDS = (
     "tree", "forest", "boosting", "histograms", "linear", "xgboost", "xgboost, missing",
     "xgboost, file", "lightgbm", "catboost",
 )  # fmt: skip
+MOST_PLACES = 20_000
 QUICK = ProofOptions(seconds=3, counting=0.2)
 
 
@@ -195,6 +197,8 @@ def values_that_matter(quarry: Quarry) -> Array:
             table = np.column_stack([found, np.full(len(found), b)]).astype(dtype)
             said = np.asarray(quarry.domain.predict.many(table))
             at = np.flatnonzero(said[1:] != said[:-1])
+            if len(at) > MOST_PLACES:  # the answers of a sum differ everywhere
+                break
             middle = found[at] / 2 + found[at + 1] / 2
             if not isinstance(first, Real):
                 middle = (
@@ -268,7 +272,13 @@ def test_no_proof_of_odd_numbers_is_false() -> None:
     assert [w for w in map(find_wrong, range(0, 5000, 613)) if w] == []
 
 
+# Of 5,000 seeds, as far as `make test-all` has time. `NOMOS_HUNT=5000 pytest -m slow
+# tests/verify/test_hunt.py` takes them all, in some 7 minutes; `NOMOS_HUNT=9000` more.
+SEEDS = int(os.environ.get("NOMOS_HUNT", "750"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 1500, 250))
+@pytest.mark.parametrize("start", range(0, SEEDS, 250))
 def test_no_proof_of_very_many_is_false(start: int) -> None:
+    """Hunt as far as NOMOS_HUNT says, 750 seeds (a minute) if it says nothing."""
     assert [w for w in map(find_wrong, range(start, start + 250)) if w] == []

@@ -240,8 +240,8 @@ MUTANTS = {
     ),
     "a lost column of a one-hot group": (
         "structures.trees",
-        "for place in places:\n            found.append(\n",
-        "for place in places[:1]:\n            found.append(\n",
+        "zip(places, made, strict=True)",
+        "zip(places[:1], made, strict=False)",
     ),
     "a draw without its last number": (
         "question.components",

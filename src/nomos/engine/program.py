@@ -112,7 +112,10 @@ class Running(Counted):
             return seed, asked
         if resampling.is_control:
             self.asked_first = self.asked_first or {}
-            asked = self.asked_first.setdefault(name, asked)
+            first = self.asked_first.setdefault(name, asked)
+            if not resampling.differs and not are_equal(first, asked):
+                resampling.differs.append(name)
+            asked = first
         return mix_seed(seed, resampling.number), asked
 
 

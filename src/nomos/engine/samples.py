@@ -65,7 +65,9 @@ def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
         judged = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
     if judged.is_spent:
         whole = replace(whole.first(len(judged)), is_spent=True)
-    return replace(whole, control=judged.verdicts)
+    resampling = control.program.resampling
+    differs = resampling is not None and bool(resampling.differs)
+    return replace(whole, control=judged.verdicts, control_differs=differs)
 
 
 def repeat_cases(

@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+)
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path
 
 from nomos import __version__
@@ -42,9 +47,29 @@ def serve_editor(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) 
     parse_spec(Source("", ""))  # builds the parser, which lasts as long as the server
     gc.collect()
     gc.freeze()  # or looking at all of this again would cost every other key 30 ms
-    server = LanguageServer("nomos", __version__)
+    server = LanguageServer("nomos", __version__, protocol_cls=_Protocol)
     _Requests(Session(server, import_timeout_s)).register_all(server)
     server.start_io(stdin, stdout)
+
+
+class _Protocol(LanguageServerProtocol):  # type: ignore[misc] # it has no types here
+    """The protocol, which answers a request that is none: an editor would wait for ever."""
+
+    def structure_message(self, data: Any) -> Any:
+        """Read a message; what cannot be read is answered with an error."""
+        error: JsonRpcException = JsonRpcInvalidRequest()
+        message = None
+        try:
+            message = super().structure_message(data)
+        except JsonRpcException as mistake:
+            error = mistake
+        is_asked = "jsonrpc" in data and "method" in data and "id" in data
+        if is_asked and not hasattr(message, "id"):
+            given = data["id"] if isinstance(data["id"], int | str) else None
+            self._send_response(given, None, error.to_response_error())
+        if message is None:
+            raise error
+        return message
 
 
 class _Requests:

@@ -117,20 +117,19 @@ class TreeKeys:
         return [place for place in own if place in self.thresholds]
 
     def columns(self, feature: str, values: Array) -> Array:
-        """Return the model's columns for values of a feature, the others as anywhere."""
-        rows = self.space.change_feature(feature, values, self.dtype)
-        return self.model.columns.transform(rows)
+        """Return the model's columns at `places` for values of a feature."""
+        own, columns = self.places(feature), self.model.columns
+        made: Array = self.space.list_columns(feature, values, self.dtype, columns, own)
+        return made
 
     def of(self, feature: str, values: Array) -> Array:
         """Return the cells of values: between which thresholds they lie."""
         side: Literal["left", "right"] = "right" if self.model.strict else "left"
         places = self.places(feature)
-        columns = self.columns(feature, values) if places else values[:, None]
+        made = self.columns(feature, values).T if places else np.empty((0, 0))
         found = [np.zeros(len(values), np.int64)]
-        for place in places:
-            found.append(
-                np.searchsorted(self.thresholds[place], columns[:, place], side)
-            )
+        for place, column in zip(places, made, strict=True):
+            found.append(np.searchsorted(self.thresholds[place], column, side))
         return np.stack(found, axis=1)
 
     def rises(self, feature: str) -> bool:

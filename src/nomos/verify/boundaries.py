@@ -34,7 +34,10 @@ def list_boundary_rows(model: Trees, space: Space, dtype: np.dtype[Any]) -> Arra
     for name in space.ranges:
         if places := keys.places(name):
             made = keys.columns(name, values[name])
-            columns |= {place: (name, made[:, place]) for place in places}
+            columns |= {
+                place: (name, column)
+                for place, column in zip(places, made.T, strict=True)
+            }
     chosen: dict[str, list[Array]] = {name: [] for name in values}
     leaves = sum(int((tree.left < 0).sum()) for tree in model.trees)
     each = int(np.clip(_MOST_ROWS // leaves, *_ROWS_OF_LEAF)) // 2 * 2

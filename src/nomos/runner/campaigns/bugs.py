@@ -103,19 +103,6 @@ def no_totals() -> Any:
     return SimpleNamespace(**asdict(Counts()))
 
 
-def count_pairs(totals: Any, judged: Judged, end: int) -> None:
-    """Count the first cases that have a verdict, and so has their control."""
-    if judged.control is None:
-        return
-    ours, theirs = judged.verdicts[:end], judged.control[:end]
-    pairs = (ours <= Verdict.VIOLATED) & (theirs <= Verdict.VIOLATED)
-    ours, theirs = ours[pairs] == Verdict.VIOLATED, theirs[pairs] == Verdict.VIOLATED
-    totals.pairs += len(ours)
-    totals.only_violated += int((ours & ~theirs).sum())
-    totals.only_control += int((theirs & ~ours).sum())
-    totals.both_violated += int((ours & theirs).sum())
-
-
 class Bugs:
     """The violations of a campaign, deduplicated, re-run and counted."""
 
@@ -139,6 +126,9 @@ class Bugs:
         self.has_control = (
             has_control  # whether a random model is tested against chance
         )
+        self.control_differs = (
+            False  # whether a control asks something else than its case
+        )
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -152,6 +142,31 @@ class Bugs:
         """Limit how many cases of so many calls are run again, as the meter says."""
         runs = 2 * MOST_REPEATS if self.has_control else 1
         self.most_rerun = meter.most_rerun(runs * calls)
+
+    def count_pairs(self, judged: Judged, end: int) -> None:
+        """Count the first cases that have a verdict, and so has their control."""
+        if judged.control is None:
+            return
+        totals = self.totals
+        self.control_differs |= judged.control_differs
+        ours, theirs = judged.verdicts[:end], judged.control[:end]
+        pairs = (ours <= Verdict.VIOLATED) & (theirs <= Verdict.VIOLATED)
+        ours, theirs = (one[pairs] == Verdict.VIOLATED for one in (ours, theirs))
+        totals.pairs += len(ours)
+        totals.only_violated += int((ours & ~theirs).sum())
+        totals.only_control += int((theirs & ~ours).sum())
+        totals.both_violated += int((ours & theirs).sum())
+
+    def describe_missing_control(self) -> str:
+        """Say that the control of all violated cases is the case itself; "" if of none."""
+        pairs, violations = self.totals.pairs, self.totals.violations
+        if not pairs or not violations or self.control_differs:
+            return ""
+        return (
+            f"none of {pairs} cases asks a random model about a second input, so they have no A/A"
+            f" control, and {violations} of them violate: ask about another input, or say"
+            " `repeats 10;` in the spec"
+        )
 
     def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:
         """Take in violations of a chunk, whose first case has the number `first`."""

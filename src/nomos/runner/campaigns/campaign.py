@@ -23,7 +23,7 @@ from nomos.results.measured import CallCounts
 from nomos.results.result import Counts, Crash, EnsuresCounts, Recorded, Result
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
-from nomos.runner.campaigns.bugs import Bugs, Confirm, count_pairs, no_totals
+from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
 from nomos.runner.campaigns.explained.sample import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
@@ -299,7 +299,7 @@ class Campaign:
         totals.model_calls += int(calls.sum())
         self.spent += int(judged.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        count_pairs(totals, judged, end)
+        self.bugs.count_pairs(judged, end)
         self.asked_again += judged.asked_again
         totals.nondeterministic += judged.nondeterministic
         self.reached |= judged.reached
@@ -375,7 +375,7 @@ class Campaign:
             return starvation(self.reasons, 0, out)
         if counts.passed and self.subject.ensures and not self.reached:
             return idle(counts.passed, self.subject.ensures)
-        return ""
+        return self.bugs.describe_missing_control()
 
     def _ensures(self, counts: Counts) -> tuple[EnsuresCounts, ...]:
         """Return what was found of each `ensures` by itself."""

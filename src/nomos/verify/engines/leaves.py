@@ -26,6 +26,9 @@ from nomos.verify.question.cases import (
 from nomos.verify.question.components import groups, table
 
 _MOST_TUPLES = 400_000
+_MOST_CELLS = 400_000_000  # tuples of a tree x rows of the tables, a byte for each
+_MOST_BYTES = 1_500_000_000  # of what is kept of all trees
+_TOO_MANY = "and the values that reach them are too many for the memory: `--within` takes a part"
 _ROWS_AT_ONCE = 20_000  # of a table: memory
 
 
@@ -59,13 +62,27 @@ class Reached:
             for (call, name), values in own.slots.items():
                 if places := self.keys.places(name):
                     made = self.keys.columns(name, values).astype(float)
-                    found |= {(call, at): (number, made[:, at]) for at in places}
+                    found |= {
+                        (call, at): (number, column)
+                        for at, column in zip(places, made.T, strict=True)
+                    }
         return found
 
     @cached_property
     def trees(self) -> list[LeafTuples]:
         """The tuples of each tree."""
-        return [self._combine_leaves(tree) for tree in self.keys.model.trees]
+        found, left = [], _MOST_BYTES
+        for tree in self.keys.model.trees:
+            found.append(self._combine_leaves(tree))
+            left -= found[-1].bits.nbytes + found[-1].values.nbytes
+            if left < 0:
+                raise NotProvable(f"the leaves of all trees {_TOO_MANY}")
+        return found
+
+    def _check_size(self, tuples: int) -> None:
+        """Refuse so many tuples of a tree that they and their rows fill the memory."""
+        if tuples * self.size > _MOST_CELLS:
+            raise NotProvable(f"the leaves of a tree {_TOO_MANY}")
 
     def volume(self, mask: Array) -> int:
         """Return how many cases the chosen rows of the tables make."""
@@ -97,7 +114,9 @@ class Reached:
                 raise NotProvable(
                     "a tree has too many pairs of leaves that a case reaches"
                 )
-            masks = masks[first] & more[second]
+            self._check_size(len(first))
+            masks = masks[first]
+            masks &= more[second]
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
         return LeafTuples(np.packbits(masks, axis=1), numbers, tree.value[numbers])
 
@@ -108,6 +127,7 @@ class Reached:
             if all(mask[start:stop].any() for start, stop in self.parts):
                 masks.append(mask)
                 leaves.append(leaf)
+                self._check_size(len(masks))
         return np.array(masks).reshape(-1, self.size), np.array(leaves, dtype=np.int64)
 
     def _walk_paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:

@@ -39,8 +39,8 @@ class Regions:
         """Return the model's columns that a feature makes, and their numbers."""
         space, columns = self.cases.space, self.model.columns
         own = columns.find_made_of(space.ranges[feature].columns)
-        rows = space.change_feature(feature, values, self.cases.dtype)
-        return own, columns.transform(rows)[:, own].astype(float)
+        made = space.list_columns(feature, values, self.cases.dtype, columns, own)
+        return own, made.astype(float)
 
     def sums(self, slots: Mapping[Slot, Array], count: int) -> Array:
         """Return what values of slots add, (values, calls * outputs)."""

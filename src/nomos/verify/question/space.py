@@ -24,6 +24,7 @@ from nomos.domain.schema import (
 from nomos.errors import NomosError, NotProvable
 from nomos.results.result import Outside
 
+_CELLS_AT_ONCE = 2_000_000  # of rows and features: memory
 _SHOWN = 10  # of the rows outside
 EVERY_FEATURE = "*"  # in the place of a feature's name
 
@@ -169,6 +170,22 @@ class Space:
         rows = np.repeat(self.lowest.astype(dtype), len(values), axis=0)
         rows[:, one.columns] = one.write(values, dtype)
         return rows
+
+    def list_columns(
+        self, name: str, values: Array, dtype: np.dtype[Any], model: Any, own: list[int]
+    ) -> Array:
+        """Return some of a model's columns for values of a feature, (values, columns).
+
+        They are made for a part of the values at once: a row has all features, and
+        millions of rows of hundreds of features do not fit into memory.
+        """
+        step = max(1, _CELLS_AT_ONCE // self.schema.width)
+        parts = (values[n : n + step] for n in range(0, max(1, len(values)), step))
+        made = [
+            model.transform(self.change_feature(name, part, dtype))[:, own]
+            for part in parts
+        ]
+        return np.concatenate(made)
 
     def sample(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Draw records, each feature by itself."""

@@ -222,9 +222,8 @@ def check_cases(
             if _is_late(len(outcomes), began, sample.seconds):
                 break
             watch.mark(WHOLE_CHUNK)
-            outcome = engine.interpreter.run(
-                cases.isolate_case(int(sample.rows[place]))
-            )
+            case = cases.isolate_case(int(sample.rows[place]))
+            outcome = engine.interpreter.run(case)
             if outcome.verdict not in NOT_JUDGED:
                 outcomes[place] = outcome
                 _compare_isolated(comparison, place, outcome)
