@@ -67,6 +67,7 @@ def test_rows_of_polars_come_back_exactly():
     assert table.original(table.rows).schema == polars_frame().schema
 
 
-def test_dates_of_polars_are_refused_with_a_remedy():
-    with pytest.raises(nomos.DomainError, match="`day` holds dates"):
-        as_table(pl.DataFrame({"day": [date(2020, 1, 1)]}))
+def test_dates_of_polars_come_back_as_dates():
+    frame = pl.DataFrame({"day": [date(2020, 1, 1), date(2021, 3, 4)]})
+    table = as_table(frame)
+    assert table.original(table.rows).equals(frame)

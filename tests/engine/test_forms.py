@@ -91,12 +91,14 @@ def test_the_items_of_a_list_are_inputs_of_their_own(make) -> None:
     assert drawn == told.choices
 
 
-@pytest.mark.parametrize("index", ["-1", "4", "randInt(-1, 0) * 5 - 1"])
+@pytest.mark.parametrize("index", ["4", "randInt(-1, 0) * 5 - 1"])
 def test_an_index_that_a_list_does_not_have_is_a_crash(make, same, index) -> None:
     block = "d1 = [predict(x) for x in xs]"
     text = spec(f"d1[{index}] >= 0", block=block)
     tale = same(make(text, Numbers), 140, BATCHES)
-    assert {case.verdict for case in tale.cases} == {Verdict.CRASHED}
+    # Where all items are equal, nothing changes, and no `ensures` is evaluated.
+    found = {case.verdict for case in tale.cases} - {Verdict.UNCHANGED}
+    assert found == {Verdict.CRASHED}
 
 
 def test_lists_straight_from_a_comprehension_stay_in_columns(make, same) -> None:
@@ -106,7 +108,8 @@ def test_lists_straight_from_a_comprehension_stay_in_columns(make, same) -> None
     assert program.spec.code.straight is not None
     assert program.spec.k == 4
     assert Engine(program).mode == "vectorized"
-    assert {c.verdict for c in same(program, 140, BATCHES).cases} == {Verdict.PASSED}
+    found = {case.verdict for case in same(program, 140, BATCHES).cases}
+    assert found == {Verdict.PASSED, Verdict.UNCHANGED}  # of four equal items
 
 
 def test_what_a_list_was_asked_before_is_remembered(make) -> None:

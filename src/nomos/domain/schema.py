@@ -176,10 +176,15 @@ class Levelled(Feature):
 
     levels: tuple[str, ...]
 
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The levels that data have, and that searches and proofs are about."""
+        return self.levels
+
     def problems(self, columns: Array) -> Iterator[str]:
         """Yield what is wrong with the data of this feature."""
-        if not np.isin(columns, range(len(self.levels))).all():
-            yield f"`{self.name}` holds other values than 0 to {len(self.levels) - 1}"
+        if not np.isin(columns, range(len(self.drawn))).all():
+            yield f"`{self.name}` holds other values than 0 to {len(self.drawn) - 1}"
 
     def position(self, value: Any) -> int:
         """Return the position of a level; of a missing value, that of a gap."""
@@ -236,7 +241,26 @@ class Named(Levelled):
 
 @dataclass(frozen=True, slots=True)
 class Category(Named):
-    """One of several names, held as its position."""
+    """One of several names, held as its position.
+
+    A spec may also set the `unseen` ones, on purpose: what does the model make of a level
+    that it was not trained with? Searches and proofs do not draw them. They end `levels`.
+    """
+
+    unseen: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        unseen, last = tuple(self.unseen), len(self.levels) - len(self.unseen)
+        if unseen and self.levels[max(0, last) :] != unseen:  # not yet among them
+            object.__setattr__(self, "levels", (*self.levels, *unseen))
+        object.__setattr__(self, "unseen", unseen)
+        if unseen and len(set(self.levels)) < len(self.levels):
+            raise ValueError(f"`{self.name}` has levels that are unseen: {unseen}")
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The levels that data have, and that searches and proofs are about."""
+        return self.levels[: len(self.levels) - len(self.unseen)]
 
     def decode_value(self, columns: Array) -> str:
         """Return the value held by one row's columns."""

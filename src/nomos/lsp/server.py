@@ -52,7 +52,7 @@ def serve_editor(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) 
     server.start_io(stdin, stdout)
 
 
-class _Protocol(LanguageServerProtocol):
+class _Protocol(LanguageServerProtocol):  # type: ignore[misc] # it has no types here
     """The protocol, which answers a request that is none: an editor would wait for ever."""
 
     def structure_message(self, data: Any) -> Any:

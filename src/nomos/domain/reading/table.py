@@ -139,8 +139,12 @@ def _read_column(
     if days is not None:
         return infer_date(name, days), days, make_dates(column, days)
     values, kind = _values(column)
-    feature = infer_feature(name, values)
-    way = _way_back(feature, kind, column)
+    feature, known = infer_feature(name, values), list(column)
+    if isinstance(feature, Category):
+        others = [v for v in _declared_levels(column) if _text(v) not in feature.levels]
+        feature = Category(name, feature.levels, tuple(map(_text, others)))
+        known += others
+    way = _way_back(feature, kind, column, known)
     if values.dtype == object:
         # A level is held as its position: levels are all the texts there are, in order.
         values = np.unique(values, return_inverse=True)[1]
@@ -158,11 +162,19 @@ def _as_before(frame: Any, data: Any) -> Any:
     return frame.cast(other, strict=False) if other else frame
 
 
-def _way_back(feature: Feature, kind: Any, before: Any) -> Callable[[Array], Any]:
+def _declared_levels(column: Any) -> list[Any]:
+    """Return the levels that a column of categories may have, there or not."""
+    is_listed = str(column.dtype) == "category" or type(column.dtype).__name__ == "Enum"
+    return list(column.dtype.categories) if is_listed else []
+
+
+def _way_back(
+    feature: Feature, kind: Any, before: Any, values: list[Any]
+) -> Callable[[Array], Any]:
     """Return what gives a column back: what its levels were, or its type of numbers."""
     if isinstance(feature, Category):
-        known = {_text(value): value for value in reversed(list(before))}
-        twins = [v for v in before if _kind_of(v) is not _kind_of(known[_text(v)])]
+        known = {_text(value): value for value in reversed(values)}
+        twins = [v for v in values if _kind_of(v) is not _kind_of(known[_text(v)])]
         if twins:
             raise DomainError(
                 f"the column `{feature.name}` holds {twins[0]!r} and "

@@ -25,7 +25,7 @@ from nomos.lang.checking.repeats import (
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
-from nomos.lang.reading.kept import Kept
+from nomos.lang.reading.kept import Kept, Key
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
 from nomos.lang.types import Offer, Type
@@ -108,7 +108,7 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     return Checked(source, spec, diagnostics)
 
 
-def _conditions_checked(kept: Kept, origin: Origin) -> dict[int, Any]:
+def _conditions_checked(kept: Kept, origin: Origin) -> dict[Key, Any]:
     """Return the conditions that were checked against the rest of the spec as it is."""
     tree, half = origin.parsed.spec, origin.parsed.half_declared
     rest = replace(tree, requires=(), ensures=(), block=None)
@@ -292,8 +292,9 @@ def _elaborate_conditions(
     conditions: list[core.Condition] = []
     for statement in statements:
         line = scope.source.line_at(statement.span.start)
-        if id(statement) in scope.checked:
-            known: core.Condition = scope.checked[id(statement)][1]
+        key = id(statement), len(scope.symbols)  # it may stand among the vars
+        if key in scope.checked:
+            known: core.Condition = scope.checked[key][1]
             conditions.append(replace(known, line=line))
             continue
         found = len(scope.diagnostics)
@@ -311,7 +312,7 @@ def _elaborate_conditions(
             text = f"{name}: {text}"
         conditions.append(core.Condition(test, text, line, name, _forall_indices(test)))
         if len(scope.diagnostics) == found and scope.rates is None:
-            scope.checked[id(statement)] = statement, conditions[-1]
+            scope.checked[key] = statement, conditions[-1]
     return tuple(conditions)
 
 
@@ -324,7 +325,8 @@ def _elaborate_ensures(
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
     _check_ensures_named_apart(scope, ensures)
-    new = (e for e in ensures if id(e) not in scope.checked)
+    names = len(scope.symbols)
+    new = (e for e in ensures if (id(e), names) not in scope.checked)
     of_rates = tuple(e for e in new if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates

@@ -14,6 +14,7 @@ from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
+from nomos.lang.reading.kept import Key
 from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
@@ -82,8 +83,7 @@ class Scope:
     sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
     # What the names that stand for a feature of levels can be.
     levels: dict[str, FeatureType | None] = field(default_factory=dict)
-    # The conditions that are right, by the identities of their statements, with these.
-    checked: dict[int, tuple[Any, core.Condition]] = field(default_factory=dict)
+    checked: dict[Key, tuple[Any, core.Condition]] = field(default_factory=dict)
     rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
     order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.

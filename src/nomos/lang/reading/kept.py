@@ -17,6 +17,9 @@ from nomos.lang.reading import syntax
 
 _MOST_CHECKED = 50_000  # conditions, with those that are no more in the text
 
+# A condition that is right: the identity of its statement, and the names declared there.
+Key = tuple[int, int]
+
 
 @dataclass(slots=True)
 class Kept:
@@ -29,7 +32,7 @@ class Kept:
         default_factory=dict
     )
     around: tuple[Any, ...] = ()  # all that the conditions were checked against
-    checked: dict[int, tuple[syntax.Statement, Any]] = field(default_factory=dict)
+    checked: dict[Key, tuple[syntax.Statement, Any]] = field(default_factory=dict)
 
     def take_statements(self) -> Kept:
         """Return the statements of the last text, to be kept again one by one."""
@@ -55,7 +58,7 @@ class Kept:
 
     def begin_check(
         self, statements: tuple[syntax.Statement, ...], *others: Any
-    ) -> dict[int, tuple[syntax.Statement, Any]]:
+    ) -> dict[Key, tuple[syntax.Statement, Any]]:
         """Return the conditions that were checked against the very same."""
         around = (*map(id, statements), statements, *others)  # to compare trees is slow
         if around != self.around or len(self.checked) > _MOST_CHECKED:

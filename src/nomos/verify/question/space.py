@@ -201,8 +201,8 @@ def whole(schema: Schema) -> Space:
 def feature_range(feature: Feature, columns: slice) -> FeatureRange:
     """Return all values that a schema allows a feature; raises where they have no end."""
     match feature:
-        case OneHot(levels=levels) | Category(levels=levels):
-            return FeatureRange(feature, columns, names=levels)
+        case OneHot() | Category():
+            return FeatureRange(feature, columns, names=feature.drawn)
         case Ordinal(levels=levels):
             return FeatureRange(feature, columns, 0, len(levels) - 1)
         case Flag():
