@@ -22,7 +22,7 @@ from nomos.runner.executors.worker import About
 from nomos.runner.stopping import TimeUp
 from tests.runner.driving import options_of
 
-VERDICTS = dict(zip("pvdcu", Verdict, strict=True))
+VERDICTS = dict(zip("pvdcun", Verdict, strict=True))
 SUBJECT = Subject("a.nom", "a", ensures=(Ensures("1", "a", 1), Ensures("2", "b", 2)))
 
 
