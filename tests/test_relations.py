@@ -69,7 +69,7 @@ def apart(a, b):
         ),
         (
             relations.better_when_easier("cut"),
-            {"predict": lengths, "cut": lambda t: [x[::-1] for x in t]},
+            {"predict": lengths, "cut": lambda t: [x.upper() for x in t]},
             {
                 "predict": lambda t: [len(x) + 1 for x in t],
                 "cut": lambda t: [x[1:] for x in t],
