@@ -283,12 +283,17 @@ def _refuse_cell(
 
 def feature_code(feature: Feature) -> str:
     """Return a feature as the Python text that makes it."""
-    names = [field.name for field in fields(feature) if field.name != "missing"]
+    unseen = getattr(feature, "unseen", ())
+    by_name = ("missing", "unseen")
+    names = [field.name for field in fields(feature) if field.name not in by_name]
     values = [getattr(feature, name) for name in names]
+    if isinstance(feature, Category):
+        values = [feature.name, feature.drawn]
     if isinstance(feature, Dated):
         make = date_maker(feature.form)
         values = [feature.name, *(make(end) for end in values[1:3])]
     parts = [_code(value) for value in values]
+    parts += [f"unseen={_code(unseen)}"] * bool(unseen)
     parts += ["missing=True"] * feature.takes_missing * hasattr(feature, "missing")
     return f"{type(feature).__name__}({', '.join(parts)})"
 
