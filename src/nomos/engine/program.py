@@ -67,7 +67,9 @@ class Running(Counted):
         self.places: Sequence[int] = []
         self.in_block = False
         self.asked: Any = None  # of the model in the block, first
-        self.changed: bool | None = None  # whether it was asked something else later
+        self.changed = (
+            program.begins_changed
+        )  # whether it was asked something else later
 
     def note_input(self, arguments: tuple[Any, ...]) -> None:
         """Compare what the block asks the model with what it asked first."""
@@ -113,8 +115,7 @@ class Running(Counted):
         if resampling.is_control:
             self.asked_first = self.asked_first or {}
             first = self.asked_first.setdefault(name, asked)
-            if not resampling.differs and not are_equal(first, asked):
-                resampling.differs.append(name)
+            self.changed = self.changed or not are_equal(first, asked)
             asked = first
         return mix_seed(seed, resampling.number), asked
 
@@ -176,6 +177,14 @@ class Program:
         other.resampling = resampling
         return other
 
+    @property
+    def begins_changed(self) -> bool | None:
+        """Whether a case asks the model several things, as far as is known at its start.
+
+        A control does not, until it is seen to; of others one question alone says nothing.
+        """
+        return False if self.resampling and self.resampling.is_control else None
+
     @cached_property
     def random_models(self) -> frozenset[str]:
         """The functions that draw, and that the block alone calls."""
@@ -192,6 +201,11 @@ class Program:
         """
         spec = self.spec
         return not spec.repeats and asks_for_several(spec, self.random_models)
+
+    @property
+    def is_uncontrolled(self) -> bool:
+        """Whether chance cannot be told: a random model is asked one thing, and once."""
+        return bool(self.random_models) and not (self.has_control or self.spec.repeats)
 
     @cached_property
     def pairs(self) -> dict[int, PairIndex]:

@@ -308,6 +308,11 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
 
 
 def _remarks_of_reruns(result: Result) -> Iterable[Remark]:
+    if result.is_uncontrolled:
+        yield Remark(
+            "a random model is asked one thing in each case, so there is no A/A control: a"
+            " violation is one sample (`repeats 10;` takes ten in each case)"
+        )
     if result.calls.are_reruns_known and not result.counts.pairs:
         yield Remark(
             "re-runs read the answers that are kept, so they say nothing of whether the"

@@ -257,6 +257,7 @@ class Result:
     problem: str = ""  # what keeps the verdict from being clean
     scope: Scope = "sample"
     is_complete: bool = False  # every case there is was tried
+    is_uncontrolled: bool = False  # a random model is asked one thing: no A/A control
     space: int | None = None  # how many cases there are, where that is known
     rate: Interval | None = None
     next_bug: Estimate | None = None
@@ -365,7 +366,7 @@ _NOT_IN_ALL = {
     "calls",
     "finished",
     *("pairs", "only_violated", "only_control", "both_violated"),
-    "rates",
+    *("rates", "is_uncontrolled"),
 }
 
 

@@ -352,6 +352,7 @@ class Campaign:
             problem=problem,
             scope=self.plan.scope,
             is_complete=complete,
+            is_uncontrolled=self.about.is_uncontrolled,
             space=self.plan.space,
             rate=rate,
             next_bug=next_bug,

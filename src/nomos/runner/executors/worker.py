@@ -87,6 +87,7 @@ class About:
     rates: tuple[core.Rate, ...] = ()
     campaign_ensures: tuple[core.Condition, ...] = ()
     has_control: bool = False  # whether a random model is tested against chance
+    is_uncontrolled: bool = False  # or cannot be
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,7 @@ class Worker:
             program.spec.rates,
             program.spec.campaign_ensures,
             program.has_control,
+            program.is_uncontrolled,
         )
 
     def space(self, job: Job, limit: int | None) -> int | None:
