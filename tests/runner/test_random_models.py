@@ -150,7 +150,7 @@ def test_a_property_of_a_single_question_has_no_control(
     result = run(SPEC.replace(STRAIGHT, block), budget=50)
     assert result.verdict == "violated" and result.counts.pairs == 0
     (shown,) = [one.text for one in remarks_on([result]) if "A/A" in one.text]
-    assert "is asked one thing" in shown and "repeats 10;" in shown
+    assert "asks a random model one thing" in shown and "repeats 10;" in shown
 
 
 @pytest.mark.parametrize("mode", ["coroutines", "sequential"])

@@ -149,6 +149,7 @@ class Program:
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
         self.resampling: Resampling | None = None
+        self.begins_changed: bool | None = None  # whether the model is asked two things
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         check_answers(spec, domain, self.classes_of)
@@ -165,8 +166,7 @@ class Program:
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        # They depend on the source.
-        for name in ("can_remember", "label_column", "pairs"):
+        for name in ("can_remember", "label_column", "pairs"):  # of the source
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
@@ -175,23 +175,14 @@ class Program:
         """Return the same program, whose random models give other samples."""
         other = copy.copy(self)
         other.resampling = resampling
+        other.begins_changed = False if resampling.is_control else None
         return other
-
-    @property
-    def begins_changed(self) -> bool | None:
-        """Whether a case asks the model several things, as far as is known at its start.
-
-        A control does not, until it is seen to; of others one question alone says nothing.
-        """
-        return False if self.resampling and self.resampling.is_control else None
 
     @cached_property
     def random_models(self) -> frozenset[str]:
         """The functions that draw, and that the block alone calls."""
-        own = frozenset(
-            n for n in self.spec.code.called if draws(self.functions.get(n))
-        )
-        return own - functions_of_conditions(self.spec)
+        own = {n for n in self.spec.code.called if draws(self.functions.get(n))}
+        return frozenset(own - functions_of_conditions(self.spec))
 
     @cached_property
     def has_control(self) -> bool:
@@ -199,13 +190,7 @@ class Program:
 
         With `repeats`, the spec itself says how often a case may fail.
         """
-        spec = self.spec
-        return not spec.repeats and asks_for_several(spec, self.random_models)
-
-    @property
-    def is_uncontrolled(self) -> bool:
-        """Whether chance cannot be told: a random model is asked one thing, and once."""
-        return bool(self.random_models) and not (self.has_control or self.spec.repeats)
+        return not self.spec.repeats and asks_for_several(self.spec, self.random_models)
 
     @cached_property
     def pairs(self) -> dict[int, PairIndex]:

@@ -346,10 +346,9 @@ def count_words(counts: Counts) -> str:
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
     ends = ("unchanged", "crashed", "unreadable", "flaky")
     shown = {name: getattr(counts, name) for name in (*names, *ends)}
-    for name in ("unchanged", "unreadable"):
-        if not shown[name]:
-            del shown[name]
-    return " ".join(f"{name}={count}" for name, count in shown.items())
+    seldom = ("unchanged", "unreadable")
+    some = ((name, n) for name, n in shown.items() if n or name not in seldom)
+    return " ".join(f"{name}={count}" for name, count in some)
 
 
 # What data hold under other names, and what earlier versions did not write.
