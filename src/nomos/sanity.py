@@ -3,8 +3,6 @@
 A fault is a function of the records that the model is asked about, and of its answers.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
