@@ -6,8 +6,6 @@
   particular rows is passed on as it is: such a case has crashed, and the others go on.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Values of a case as plain data: what JSON, the store and a reader can hold."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Boosted trees: what the adapters of their libraries have in common."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -24,8 +24,6 @@ and scores are taken to six digits, since a library may differ in the last ones 
 batch, and that would be a fall.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

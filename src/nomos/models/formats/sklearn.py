@@ -1,7 +1,5 @@
 """Models of scikit-learn and its likes: objects with `predict` and `predict_proba`."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import warnings
