@@ -4,8 +4,6 @@ Names of models and files, answers, records and errors may hold anything. Everyt
 Nomos prints passes `echo`, or the console of `report/screen.py`, which asks `printable`.
 """
 
-from __future__ import annotations
-
 import re
 
 # What would be invisible, turn the text around it, or is no character: controls,

@@ -34,7 +34,7 @@ from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
-from nomos.engine.named_answers import check_answers
+from nomos.engine.named_answers import add_unseen_levels, check_answers
 from nomos.engine.pairs import PairIndex, RowChooser
 from nomos.engine.random_models import (
     Resampling,
@@ -152,6 +152,7 @@ class Program:
         self.begins_changed: bool | None = None  # whether the model is asked two things
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
+        add_unseen_levels(spec, domain)
         check_answers(spec, domain, self.classes_of)
         self._check_pairs()
 
@@ -354,10 +355,9 @@ def blank_spec(**parts: Any) -> core.Spec:
     return replace(blank, **parts)
 
 
-def draws(function: Function | None) -> bool:
+def draws(function: Any) -> bool:
     """Tell whether a function is handed a generator."""
-    marked = function.function if isinstance(function, BoundBatched) else function
-    return bool(getattr(marked, "draws", False))
+    return bool(getattr(getattr(function, "function", function), "draws", False))
 
 
 def _bind_function(

@@ -1,7 +1,5 @@
 """Campaigns on the screen: bars where a person looks, lines where a pipe does."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import PurePath

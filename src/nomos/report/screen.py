@@ -1,7 +1,5 @@
 """A console of rich that shows text as text, whatever is in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

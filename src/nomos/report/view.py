@@ -5,8 +5,6 @@ all seeds. It is made of results and of nothing else, so that a result that was 
 reads like one that has just been found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What has to be known of estimators and pipelines to train them under constraints."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any

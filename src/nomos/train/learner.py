@@ -6,8 +6,6 @@ behind a guard, where training does not make a spec hold for good; or the first 
 is, behind a guard.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

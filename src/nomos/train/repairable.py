@@ -1,7 +1,5 @@
 """What is repaired: a model, how it is trained again where it can be, and its file."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """`nomos replay`: re-run one bug in isolation."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models of torch: torch.export files, TorchScript files, weights with a factory."""
 
-from __future__ import annotations
-
 import copy
 import io
 import logging

@@ -6,8 +6,6 @@ and writes names into Python code. So what a model does not need is taken out, a
 the rest must be on a list of what is harmless; a file with more than that needs trust.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

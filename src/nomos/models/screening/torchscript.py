@@ -9,8 +9,6 @@ trust if one of these two words is among them, a namespace of others, or anythin
 torch does not write itself and that could hide a word.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterator, Sequence
