@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec
-    from nomos.runner.selecting import Selected, Selection
+    from nomos.runner.selecting import Selected, Selecting, Selection
     from nomos.store.rows import BugRecord
     from nomos.store.store import Store
 
@@ -269,7 +269,7 @@ def replay(
 def measure_selections(  # noqa: PLR0913 - keywords
     specs: str | Path | Sequence[str | Path],
     *,
-    model: str | None = None,
+    models: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
     budget: int = 100,
     tries: int = 5,
@@ -279,21 +279,21 @@ def measure_selections(  # noqa: PLR0913 - keywords
 ) -> Iterator[Selection | NomosError]:
     """Count, for each spec, how often first answers satisfy it and how often selected ones.
 
+    Several models are asked in turn: the first for first answers, the last for all later tries.
     The other keywords are those of `run_specs` for endpoints: calls, max_cost, rate, cache.
     """
-    from nomos.runner.jobs import Job
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.selecting import measure_selection
 
-    given = {**(settings or {}), **({} if model is None else {"model": model})}
     how = campaign_options(budget=budget, **options)
     for root, paths in group_by_project(find_specs(specs).specs).items():
-        with _asking_workers(root, how, store) as worker:
+        with _open_selecting(root, how, store) as selecting:
             for path in paths:
                 try:
-                    engine = worker.prepare_job(Job(path, given)).engine
-                    numbers = {"budget": budget, "tries": tries, "seed": seed}
-                    yield measure_selection(engine, path.stem, **numbers)
+                    with selecting.open_engines(path, models, settings) as engines:
+                        numbers = {"budget": budget, "tries": tries, "seed": seed}
+                        found = measure_selection(engines, path.stem, **numbers)
+                    yield replace(found, sent=selecting.sent_text)
                 except NomosError as error:
                     yield error
 
@@ -301,7 +301,7 @@ def measure_selections(  # noqa: PLR0913 - keywords
 def select_answers(
     spec: str | Path,
     *records: Any,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
     settings: Mapping[str, str] | None = None,
     tries: int = 5,
     seed: int = 0,
@@ -311,35 +311,36 @@ def select_answers(
     """Ask a random model about records until its answers satisfy a spec together.
 
     There is a record for each input of the spec. `outputs` are those of the first try that
-    satisfies it, or of the first one where none does; `is_satisfied` says which. The other
-    keywords are those of `measure_selections`.
+    satisfies it, or of the first one where none does; `is_satisfied` says which. Several
+    models are asked in turn, as the same one at other temperatures. The other keywords are
+    those of `run_specs` for endpoints: calls, max_cost, rate, cache.
     """
-    from nomos.runner.jobs import Job
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.selecting import select_answers as select
 
-    given = {**(settings or {}), **({} if model is None else {"model": model})}
+    models = [model] if isinstance(model, str) else model or ()
     ((root, (path,)),) = group_by_project([Path(spec)]).items()
-    with _asking_workers(root, campaign_options(**options), store) as worker:
-        engine = worker.prepare_job(Job(path, given)).engine
-        return select(engine, records, tries=tries, seed=seed)
+    how = campaign_options(**options)
+    with (
+        _open_selecting(root, how, store) as selecting,
+        selecting.open_engines(path, models, settings) as engines,
+    ):
+        return select(engines, records, tries=tries, seed=seed)
 
 
 @contextmanager
-def _asking_workers(root: Path, how: Options, kept: bool | Path) -> Iterator[Worker]:
-    """Give a worker of this process, whose calls have limits and are kept as in a run."""
-    from nomos.domain.meter import Grant, Lease, under_lease
-    from nomos.runner.executors.worker import Setting, Worker
+def _open_selecting(root: Path, how: Options, kept: bool | Path) -> Iterator[Selecting]:
+    """Give what asks the models of a project, and keeps answers and costs as a run does."""
+    from nomos.runner.executors.worker import Setting
     from nomos.runner.projects import keeping_store, warn_user
+    from nomos.runner.selecting import Selecting
     from nomos.runner.spending import Spending
 
     store = keeping_store(root, warn_user, kept)
     try:
         spending = Spending(root, how, store)
-        meter = spending.open_meter()
-        grant = Grant(how.calls, "search", meter.campaign)
-        with under_lease(Lease(grant, terms=spending.terms)):
-            yield Worker(Setting(root, how.mode, _is_trusting(), terms=spending.terms))
+        setting = Setting(root, how.mode, _is_trusting(), terms=spending.terms)
+        yield Selecting(spending, setting)
     finally:
         if store is not None:
             store.close()

@@ -48,6 +48,7 @@ class ChatServer(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
         self.model = f"openai:tiny@{self.url}"
         self.answer, self.latency_s, self.faults = answer, latency_s, faults or {}
+        self.answer_body: Callable[[str, dict[str, Any]], str] | None = None
         self.plan: dict[int, str] = {}
         self.is_down = False
         self.hang_s, self.retry_after = 30.0, "0.3"
@@ -120,14 +121,14 @@ class _Handler(BaseHTTPRequestHandler):
         fault = server.begin(text, body, self.headers.get("Authorization", ""))
         try:
             time.sleep(server.hang_s if fault == "hang" else server.latency_s)
-            self._reply(text, fault)
+            self._reply(text, fault, body)
         except OSError:
             pass  # the other side has gone
         finally:
             with server.lock:
                 server.now -= 1
 
-    def _reply(self, text: str, fault: str) -> None:
+    def _reply(self, text: str, fault: str, body: dict[str, Any]) -> None:
         server = self.server
         if fault == "hang":
             self.close_connection = True
@@ -139,7 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "malformed":
             self._send(200, b'{"choices": [')
             return
-        answer = server.answer(text)
+        by_body = server.answer_body
+        answer = by_body(text, body) if by_body else server.answer(text)
         usage = {"prompt_tokens": 10, "completion_tokens": 2}
         data = json.dumps(
             {"choices": [{"message": {"content": answer}}], "usage": usage}

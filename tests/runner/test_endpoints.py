@@ -279,6 +279,36 @@ def test_noise_of_a_random_service_is_told_from_bugs_and_paid_for_once(
     assert facts(run(spec, server, jobs=2, **options)) == facts(first)
 
 
+def test_answers_are_selected_at_other_temperatures_until_the_spec_is_satisfied(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, count=40)
+    hot = f"{model_of(server)}&temperature=0.9"
+    shown = server.answer
+    server.answer_body = lambda text, body: (
+        text.upper() if body["temperature"] > 0.5 else shown(text)
+    )
+    asked = ["select", "specs", "--budget", "60", "--model", model_of(server)]
+    ran = CliRunner().invoke(cli, [*asked, "--model", hot])
+    assert ran.exit_code == 0, ran.output
+    assert "the selected ones in 60 of 60" in ran.output, ran.output
+    assert "first answers satisfy it in 60" not in ran.output
+    assert "requests were sent" in ran.output and "cost" in ran.output
+    requests = len(server.requests)
+    assert (
+        "0 requests were sent"
+        in CliRunner().invoke(cli, [*asked, "--model", hot]).output
+    )
+    found = nomos.select_answers(
+        "specs/talk.nom", "text 7", model=[model_of(server), hot]
+    )
+    assert found.is_satisfied and found.tries == 2
+    assert len(server.requests) - requests <= 4
+    alone = CliRunner().invoke(cli, asked)
+    assert alone.exit_code == 3 and "name several models" in alone.output
+
+
 HOSTILE = {
     "control": "\x1b[2J\x1b]0;title\x07\x00\x85\u202e",
     "html": "</script><script>alert(1)</script><img src=x onerror=alert(1)>",

@@ -40,6 +40,7 @@ Phase = Literal[
     "shrinking",
     "proof",
     "display",
+    "selection",
     "before a kill",
 ]
 _counting = RLock()  # calls that run side by side are counted one by one

@@ -2,17 +2,21 @@
 
 A spec says how answers relate, so it also says which of several samples to take: the first
 whose answers satisfy it together. Each try asks all questions of the case anew, with samples
-of its own; a try has an address as every sample does, so a second run selects the same.
+of its own, or another model: one at another temperature, or a dearer one. A try has an address
+as every sample does, so a second run selects the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nomos.domain.meter import Grant, Lease, under_lease
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Kind, Stream, choice_of, mix_seed
 from nomos.engine.engine import Engine
@@ -20,7 +24,11 @@ from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.engine.samples import judge_samples
 from nomos.errors import NomosError
+from nomos.results.measured import CallCounts
 from nomos.results.statistics import describe_rate
+from nomos.runner.executors.worker import Setting, Worker
+from nomos.runner.jobs import Job
+from nomos.runner.spending import Spending
 
 _FIRST_TRY = 1000  # the number of its samples: no control and no repeat has them
 _MOST_DRAWN = 100  # cases for each that gets past `requires`
@@ -45,6 +53,7 @@ class Selection:
     first: int
     selected: int
     tries: int  # of all cases together
+    sent: str = ""  # what was sent to endpoints for it
 
     @property
     def text(self) -> str:
@@ -56,14 +65,41 @@ class Selection:
             f" {describe_rate(self.first, self.cases)};\n  the selected ones in"
             f" {describe_rate(self.selected, self.cases)};"
             f" {self.tries / self.cases:.2f} tries a case"
+            + f"\n  {self.sent}"
+            * bool(self.sent)
         )
 
 
+class Selecting:
+    """Asks the models of a project, for one spec after the other, within the limits of a run."""
+
+    def __init__(self, spending: Spending, setting: Setting) -> None:
+        self._spending, self._meter = spending, spending.open_meter()
+        self._worker = Worker(setting)
+
+    @contextmanager
+    def open_engines(
+        self, path: Path, models: Sequence[str], settings: Mapping[str, str] | None
+    ) -> Iterator[list[Engine]]:
+        """Give an engine of a spec for each model; one, where none is named."""
+        terms, self._meter = self._spending.terms, self._spending.open_meter()
+        grant = Grant(terms.calls, "selection", self._meter.campaign)
+        with under_lease(Lease(grant, terms=terms)):
+            named = [{"model": model} for model in models] or [{}]
+            jobs = [Job(path, {**(settings or {}), **one}) for one in named]
+            yield [self._worker.prepare_job(job).engine for job in jobs]
+
+    @property
+    def sent_text(self) -> str:
+        """What was sent for the last spec, and what it cost."""
+        return CallCounts(sent=self._spending.read_spent(self._meter)).sent_text
+
+
 def measure_selection(
-    engine: Engine, name: str, *, budget: int, tries: int, seed: int
+    engines: Sequence[Engine], name: str, *, budget: int, tries: int, seed: int
 ) -> Selection:
     """Count how often first and selected answers satisfy a spec, over drawn cases."""
-    check_random(engine)
+    engine, *others = _arrange_tries(engines, tries)
     stream, drawn, cases, first = Stream(seed, name), 0, 0, 0
     left: list[Any] = []
     while cases < budget and drawn < _MOST_DRAWN * budget:
@@ -81,11 +117,11 @@ def measure_selection(
                 else f"{name}: the calls are used up before {budget} cases were drawn"
             )
     asked, satisfied = cases, first
-    for number in range(1, tries):
+    for number, other in enumerate(others, 1):
         if not left:
             break
         asked += len(left)
-        verdicts = judge_samples(engine.with_samples(_FIRST_TRY + number), left)
+        verdicts = judge_samples(other.with_samples(_FIRST_TRY + number), left)
         satisfied += int((verdicts == Verdict.PASSED).sum())
         pairs = zip(left, verdicts.tolist(), strict=True)
         left = [case for case, verdict in pairs if verdict != Verdict.PASSED]
@@ -93,17 +129,16 @@ def measure_selection(
 
 
 def select_answers(
-    engine: Engine, records: Sequence[Any], *, tries: int, seed: int
+    engines: Sequence[Engine], records: Sequence[Any], *, tries: int, seed: int
 ) -> Selected:
     """Return the first answers about these records that satisfy the spec together."""
-    check_random(engine)
+    engine, *_ = turns = _arrange_tries(engines, tries)
     inputs, source = len(engine.program.spec.inputs), engine.program.source
     if len(records) != inputs:
         raise NomosError(f"the spec has {inputs} inputs, and {len(records)} were given")
     rows: Any = list(records)
     if isinstance(source, np.ndarray):
         rows = np.asarray(rows, dtype=source.dtype)
-    own = engine.with_inputs(rows)
 
     def choose(position: int, kind: Kind, low: Any, high: Any) -> int:
         if position < inputs:
@@ -111,8 +146,8 @@ def select_answers(
         return choice_of(2 * mix_seed(seed, position), kind, low, high)
 
     taken = Selected()
-    for number in range(tries):
-        arm = own.with_samples(_FIRST_TRY + number)
+    for number, turn in enumerate(turns):
+        arm = turn.with_inputs(rows).with_samples(_FIRST_TRY + number)
         outcome = arm.interpreter.run(CaseDraws(choose))
         passed = outcome.verdict is Verdict.PASSED
         if outcome.verdict is Verdict.CRASHED:
@@ -126,14 +161,21 @@ def select_answers(
             taken = Selected(outputs, number + 1, passed)
         if passed:
             return taken
-    return Selected(taken.outputs, tries)
+    return Selected(taken.outputs, len(turns))
 
 
-def check_random(engine: Engine) -> None:
-    """Refuse a spec whose model would answer the same again."""
-    if not engine.program.random_models:
+def _arrange_tries(engines: Sequence[Engine], tries: int) -> list[Engine]:
+    """Return what each try asks: the models in turn, the last of them again and again.
+
+    A model that is not random would answer the same again, so it has one try.
+    """
+    program = engines[-1].program
+    if program.random_models:
+        engines = [*engines, *[engines[-1]] * tries]
+    elif len(engines) == 1:
         raise NomosError(
-            f"{engine.program.spec.name}: its block calls no function that is `@random`,"
-            " so the model would answer the same again\nhelp: hand on the draws:"
-            " `@random @batched def predict(self, rows, draws)`"
+            f"{program.spec.name}: its block calls no function that is `@random`,"
+            " so the model would answer the same again\nhelp: hand on the draws,"
+            " `@random @batched def predict(self, rows, draws)`, or name several models"
         )
+    return list(engines[:tries])

@@ -15,7 +15,7 @@ from nomos.terminal import echo
 @click.argument("specs", nargs=-1, required=True)
 @cli.takes(
     "select",
-    "model settings budget seed tries calls call_timeout_s concurrency rate cache"
+    "models settings budget seed tries calls call_timeout_s concurrency rate cache"
     " max_cost store no_store trust",
     budget=100,
     tries=5,
@@ -26,6 +26,9 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     \b
     nomos select specs/ --model openai:gpt-4o-mini?temperature=0.7 --tries 5
 
+    nomos select specs/ --model openai:NAME --model openai:NAME?temperature=0.7
+
+    Of several models, each try asks the next; the last is asked again if it is random.
     Says how often the first answers satisfy each spec, and how often the selected ones.
     `nomos.select_answers` selects for one input of a program.
 
