@@ -111,6 +111,15 @@ def test_a_dead_service_ends_all_after_a_few_calls(
     assert len(server.requests) - answered < 25
 
 
+def test_an_answer_in_another_format_ends_all_and_says_what_is_wanted(
+    server: ChatServer,
+) -> None:
+    server.faults = {"malformed": 1.0}
+    with pytest.raises(ModelError, match=r"not as such .*\n.*choices.0.message") as said:
+        ask(load_model(f"{server.model}?retries=1"), QUESTIONS[:3])
+    assert not isinstance(said.value, ServiceDown)
+
+
 def test_a_question_that_is_never_answered_ends_nothing(server: ChatServer) -> None:
     model = load_model(f"{server.model}?retries=1")
     ask(model, ["x"])

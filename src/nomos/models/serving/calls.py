@@ -28,6 +28,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
@@ -51,6 +52,7 @@ _BEGUN = (
     4  # times as many calls as may be in flight: others wait for their pause to end
 )
 _LONGEST_ANSWER = 2**26  # bytes
+_OWN = ("localhost", "127.0.0.1", "::1")
 _PASSING = {408, 409, 425, 429}
 _REFUSED = {400, 413, 422}  # of one request; other statuses below 500 are of all
 # Between the turns of a rate: some requests travel faster, some are sent late.
@@ -72,6 +74,10 @@ class _Passing(Exception):
         self.is_free = is_free  # the server says that it did not do the work
 
 
+class _Nonsense(_Passing):
+    """An answer that is none of those that such an endpoint gives."""
+
+
 class _Late(_Passing):
     """No whole answer in time."""
 
@@ -83,24 +89,26 @@ class Caller:
         url: Where requests are posted.
         model: The name of the model, for prices and lists of answers.
         read: Makes a reply of an answer's JSON; raises where it makes no sense.
+        wanted: What that JSON must have, for a message.
         key: The environment variable that holds the key, where one is needed.
         timeout_s: How long an answer may take, from the first byte to the last.
         retries: How often a request is sent again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keywords
         self,
         url: str,
         model: str,
         read: Callable[[Any], Reply],
         *,
+        wanted: str = "an answer",
         key: str = "",
         timeout_s: float = 60.0,
         retries: int = 5,
     ) -> None:
         self._httpx = need("httpx", extra="llm", what="models behind an endpoint")
         self.url, self.model = url, model
-        self._read, self._key_name = read, key
+        self._read, self._wanted, self._key_name = read, wanted, key
         self._timeout_s, self._retries = timeout_s, retries
         self._client: Any = None  # made on the loop that uses it
         self._slots: dict[int, asyncio.Semaphore] = {}
@@ -108,6 +116,7 @@ class Caller:
         # Answers that were paid for while others of the same batch failed.
         self._unused: dict[bytes, list[str]] = defaultdict(list)
         self._failed_in_row, self._failed_at = 0, 0.0
+        self._failure: Exception | None = None  # the last
         self._has_answered = False
         self._in_flight = self._answers = 0
 
@@ -211,8 +220,8 @@ class Caller:
                     await asyncio.sleep(pause_s)
                     continue
                 self._failed_in_row += 1
-                self._failed_at = time.monotonic()
-                self._check_service(str(failure))
+                self._failed_at, self._failure = time.monotonic(), failure
+                self._check_service()
                 times = "1 try" if tries == 1 else f"{tries} tries"
                 raise CallFailed(
                     f"{self.url} failed after {times}: {failure}"
@@ -224,16 +233,23 @@ class Caller:
                 book.ledger.keep_answer(key, *where, reply.answer)
             return reply.answer
 
-    def _check_service(self, why: str = "") -> None:
+    def _check_service(self) -> None:
         """Raise ServiceDown where so many calls failed in a row that none will do better."""
         if self._failed_in_row < (_DOWN_AFTER if self._has_answered else 1):
             return
         if time.monotonic() - self._failed_at > _DOWN_S:
             self._failed_in_row -= 1
             return
+        if isinstance(self._failure, _Nonsense) and not self._has_answered:
+            raise ModelError(
+                f"{self.url} answers, but not as such an endpoint does: {self._failure}\n"
+                f"help: what is wanted is JSON with {self._wanted}, and no stream"
+            )
+        calls = (
+            f"{self._failed_in_row} calls in a row" if self._has_answered else "a call"
+        )
         raise ServiceDown(
-            f"{self.url} is down: {self._failed_in_row} calls in a row, or the first, failed"
-            f" with all their tries{f', the last: {why}' if why else ''}\n"
+            f"{self.url} is down: {calls} failed with all tries, the last: {self._failure}\n"
             "help: the answers so far are kept; go on with --resume when it is up"
         )
 
@@ -299,9 +315,13 @@ class Caller:
     async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
         """Send one request and read its answer; a failure that may pass is `_Passing`."""
         if self._client is None:
-            self._client = self._httpx.AsyncClient(
-                timeout=None, limits=self._httpx.Limits(max_connections=None)
-            )
+            host = urlsplit(self.url).hostname
+            how = {"timeout": None, "limits": self._httpx.Limits(max_connections=None)}
+            try:  # a proxy does not know what listens on this machine
+                how["trust_env"] = host not in _OWN
+                self._client = self._httpx.AsyncClient(**how)
+            except Exception as error:
+                raise ModelError(f"the proxy of the environment: {error}") from None
             weakref.finalize(self, begin_work, self._client.aclose).atexit = False
         seconds, key = min(self._timeout_s, timeout_s or self._timeout_s), self._key()
         headers = {"Content-Type": "application/json"}
@@ -347,7 +367,7 @@ class Caller:
         try:
             reply = self._read(json.loads(text))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Passing(f"its answer makes no sense{said}") from None
+            raise _Nonsense(f"its answer makes no sense{said}") from None
         key = self._key()  # JSON may have written it in other ways
         return (
             replace(reply, answer=reply.answer.replace(key, "[key]")) if key else reply

@@ -110,7 +110,8 @@ class ChatModel(Endpoint):
     def __init__(self, model: str, url: str, options: Mapping[str, Any]) -> None:
         options = dict(options)
         calling = {name: options.pop(name) for name in _CALLING if name in options}
-        caller = _open_caller(f"{url}{_CHAT}", model, _read_chat, key=KEY, **calling)
+        how = {"wanted": "choices.0.message.content", "key": KEY, **calling}
+        caller = _open_caller(f"{url}{_CHAT}", model, _read_chat, **how)
         super().__init__(f"{SCHEME}{model}", caller)
         named = [n for n in ("max_completion_tokens", "max_tokens") if n in options]
         self._most_answered = named[0] if named else "max_tokens"
@@ -173,9 +174,8 @@ class JsonEndpoint(Endpoint):
                 said = said[step]
             return Reply(said if isinstance(said, str) else json.dumps(said))
 
-        caller = _open_caller(
-            _check_address(url, is_base=False), url, read, key=key, **calling
-        )
+        how = {"wanted": answer, "key": key, **calling}
+        caller = _open_caller(_check_address(url, is_base=False), url, read, **how)
         super().__init__(url, caller)
         self._request = request
 

@@ -174,7 +174,9 @@ def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
         told = json.loads(data)
-        text = str(told.get("error", told)) if isinstance(told, dict) else str(told)
+        for name in ("error", "message"):
+            told = told.get(name, told) if isinstance(told, dict) else told
+        text = str(told)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]
