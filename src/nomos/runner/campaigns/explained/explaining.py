@@ -18,8 +18,9 @@ from nomos.groups.grouping import can_group_by_outputs, group_bugs
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bugs import BugList, with_values
 from nomos.results.result import Bug, Result
-from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
+    SIZE,
+    Sample,
     Sampling,
     most_sampled,
     random_parts,
