@@ -25,6 +25,11 @@ class Booster(Adapter, ABC):
     categories: Mapping[int, Sequence[Any]] = {}
     knows_names = False  # of all its categories, though it does not say them
 
+    def gets_names(self, place: int) -> bool:
+        """Tell whether the model gets the names of the category in a column."""
+        names = self.categories.get(place)
+        return names is not None and (self.knows_names or len(names) > 0)
+
     def convert_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them."""
         array = super().convert_rows(rows)

@@ -107,6 +107,10 @@ class GuardedModel(Adapter):
     def schema(self, schema: Any) -> None:
         self.model.schema = schema
 
+    def gets_names(self, place: int) -> bool:
+        """Leave it to the model behind the guard, which is asked."""
+        return True
+
     def extract_structure(self, width: int) -> Structure:
         """Refuse: no proof reads a guard."""
         raise NotProvable(

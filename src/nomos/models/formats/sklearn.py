@@ -66,6 +66,10 @@ class EstimatorModel(Adapter):
             self.estimator, as_they_are(width, self.convert_rows)
         )
 
+    def gets_names(self, place: int) -> bool:
+        """Tell whether the model gets names: it was fitted on a frame."""
+        return self.columns is not None
+
     def convert_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them."""
         if hasattr(rows, "columns") and hasattr(rows, "shape"):
