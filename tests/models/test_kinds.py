@@ -20,7 +20,7 @@ from nomos import ModelError, load_model
 from nomos.errors import NotProvable
 from nomos.models.formats.sklearn import EstimatorModel
 from nomos.models.kinds import all_kinds, extract_structure
-from nomos.train.estimators import find_constraint_parameter
+from nomos.train.repairable import find_constraint_parameter
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "load-a-model.md"
 

@@ -14,7 +14,7 @@ import nomos
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
-from nomos.runner.campaigns.explained.sample import Sample, choose_rows
+from nomos.runner.campaigns.explained.sampling import Sample, choose_rows
 from nomos.runner.executors import worker
 from tests.runner.driving import without_check
 

@@ -28,6 +28,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic) or (
         isinstance(value, np.ndarray) and not value.ndim
     ):
+        if value.dtype.kind in "mM":  # an item of nanoseconds is a whole number
+            return value[()]  # type: ignore[index]  # of no dimensions, either
         made = value.item()
         # Of numbers wider than Python's, numpy gives the number itself.
         return float(made) if isinstance(made, np.floating) else made

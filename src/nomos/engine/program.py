@@ -34,7 +34,7 @@ from nomos.domain.schema import Schema
 from nomos.domain.values import answer, is_value, plain
 from nomos.engine.choices import CaseDraws, mix_seed
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
-from nomos.engine.named_answers import check_answers
+from nomos.engine.named_answers import add_unseen_levels, check_answers
 from nomos.engine.pairs import PairIndex, RowChooser
 from nomos.engine.random_models import (
     Resampling,
@@ -67,7 +67,9 @@ class Running(Counted):
         self.places: Sequence[int] = []
         self.in_block = False
         self.asked: Any = None  # of the model in the block, first
-        self.changed: bool | None = None  # whether it was asked something else later
+        self.changed = (
+            program.begins_changed
+        )  # whether it was asked something else later
 
     def note_input(self, arguments: tuple[Any, ...]) -> None:
         """Compare what the block asks the model with what it asked first."""
@@ -113,8 +115,7 @@ class Running(Counted):
         if resampling.is_control:
             self.asked_first = self.asked_first or {}
             first = self.asked_first.setdefault(name, asked)
-            if not resampling.differs and not are_equal(first, asked):
-                resampling.differs.append(name)
+            self.changed = self.changed or not are_equal(first, asked)
             asked = first
         return mix_seed(seed, resampling.number), asked
 
@@ -148,8 +149,10 @@ class Program:
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
         self.resampling: Resampling | None = None
+        self.begins_changed: bool | None = None  # whether the model is asked two things
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
+        add_unseen_levels(spec, domain)
         check_answers(spec, domain, self.classes_of)
         self._check_pairs()
 
@@ -164,8 +167,7 @@ class Program:
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        # They depend on the source.
-        for name in ("can_remember", "label_column", "pairs"):
+        for name in ("can_remember", "label_column", "pairs"):  # of the source
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
@@ -174,15 +176,14 @@ class Program:
         """Return the same program, whose random models give other samples."""
         other = copy.copy(self)
         other.resampling = resampling
+        other.begins_changed = False if resampling.is_control else None
         return other
 
     @cached_property
     def random_models(self) -> frozenset[str]:
         """The functions that draw, and that the block alone calls."""
-        own = frozenset(
-            n for n in self.spec.code.called if draws(self.functions.get(n))
-        )
-        return own - functions_of_conditions(self.spec)
+        own = {n for n in self.spec.code.called if draws(self.functions.get(n))}
+        return frozenset(own - functions_of_conditions(self.spec))
 
     @cached_property
     def has_control(self) -> bool:
@@ -190,8 +191,7 @@ class Program:
 
         With `repeats`, the spec itself says how often a case may fail.
         """
-        spec = self.spec
-        return not spec.repeats and asks_for_several(spec, self.random_models)
+        return not self.spec.repeats and asks_for_several(self.spec, self.random_models)
 
     @cached_property
     def pairs(self) -> dict[int, PairIndex]:
@@ -355,10 +355,9 @@ def blank_spec(**parts: Any) -> core.Spec:
     return replace(blank, **parts)
 
 
-def draws(function: Function | None) -> bool:
+def draws(function: Any) -> bool:
     """Tell whether a function is handed a generator."""
-    marked = function.function if isinstance(function, BoundBatched) else function
-    return bool(getattr(marked, "draws", False))
+    return bool(getattr(getattr(function, "function", function), "draws", False))
 
 
 def _bind_function(

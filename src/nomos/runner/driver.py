@@ -32,6 +32,7 @@ from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.checks import FlakinessChecks
+from nomos.runner.drafting import warn_of_cost
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import make_pool
 from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
@@ -125,6 +126,8 @@ class Driver:
         active: list[_Active] = []
         todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
+        ask = partial(self._ask, self.spending.open_meter())
+        warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
         while not self._signals.received:
             try:
                 self._fill(active, todo, run, failed)
@@ -208,7 +211,7 @@ class Driver:
             key = subject.spec, subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)
-            self.spending.rename_campaign(meter, one.recording.id)
+            self.spending.rename_campaign(campaign, one.recording.id)
             self._retried.add(key)
         how = self.options.cases, plan.search, about.mode, plan.space, plan.about_space
         self._tell(Started(subject, seed, *how))
@@ -280,7 +283,6 @@ class Driver:
             events = campaign.take(asked, parts, self._rerun(one, "confirmation"))
         for event in events:
             self._tell(event)
-        self.spending.warn_of_cost(campaign, self.warn)
         if rest is not None and campaign.can_afford_rest(asked):
             one.ranges.insert(0, self._submit(one, rest))
         if one.recording is not None:

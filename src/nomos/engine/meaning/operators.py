@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from itertools import combinations, product
 from numbers import Number
 from typing import Any
@@ -196,7 +197,8 @@ BUILT_INS: dict[str, Function] = {
     "round": round_number,
     "missing": is_missing,
     "norm": norm,
-    "date": to_days,
+    "unseen": lambda level: level,
+    "date": lambda a: to_days(a) if isinstance(a, str | date) else a,
     "days": lambda count: count,
     "sqrt": extend_to_vectors(math.sqrt),
     "exp": extend_to_vectors(math.exp),

@@ -25,8 +25,9 @@ from nomos.results.describe import describe
 from nomos.results.later import put_off
 from nomos.results.measured import CallCounts
 from nomos.results.result import Bug, Result
-from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
+    SIZE,
+    Sample,
     Sampling,
     most_sampled,
     random_parts,
