@@ -99,7 +99,7 @@ def show_record(
             return given
         record = given if isinstance(given, np.ndarray) else record
     if isinstance(record, np.ndarray):
-        return _array(record, schema)
+        return _to_array(record, schema)
     if isinstance(record, str):
         return Words(record)
     if isinstance(record, Mapping):
@@ -127,7 +127,7 @@ def looks(
         raise DomainError(f"{type(domain).__name__} shows no record: {why}") from None
 
 
-def _array(record: Array, schema: Schema | None) -> Shown | None:
+def _to_array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
         read = {name: read(record[at]) for name, read, at in schema.readers}
         return Fields(read)

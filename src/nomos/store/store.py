@@ -291,7 +291,7 @@ class Store:
         limit: int = -1,
     ) -> list[BugRecord]:
         """Return bugs, each as the last campaign that met it did, in the order found."""
-        where, values = _conditions(
+        where, values = _where_of(
             before, spec=spec, property=property, model=model, status=status
         )
         return self._select_violations(record_of, where, *values, limit=limit)
@@ -300,7 +300,7 @@ class Store:
         self, *, property: str | None = None, status: Status | None = None
     ) -> int:
         """Return how many bugs there are."""
-        where, values = _conditions(property=property, status=status)
+        where, values = _where_of(property=property, status=status)
         join = "" if property is None else " JOIN campaigns ON campaigns.id = campaign"
         query = f"SELECT count(*) FROM bugs{join} WHERE {where}"
         with explain_failures(self.path):
@@ -340,7 +340,7 @@ class Store:
             yield
 
 
-def _conditions(
+def _where_of(
     before: int | None = None, **columns: str | None
 ) -> tuple[str, list[object]]:
     given = {name: value for name, value in columns.items() if value is not None}

@@ -79,7 +79,7 @@ def make_recipe(
         if raw is None or denied or way == "add":
             _add_cases_of(recipe, name, _why_added(raw, denied, columns), repairable)
             continue
-        names = _name_columns(raw, columns)
+        names = _quote_columns(raw, columns)
         turned = None
         if one.prepared and way == "train" and repairable.takes_directions:
             turned = repairable.orient(one.prepared, guarded=False)
@@ -113,7 +113,7 @@ def _why_added(raw: Constraint | None, denied: bool, columns: Sequence[str]) -> 
         return "its constraint cost too much accuracy"
     return (
         "a spec asks for the opposite of another: the answer would have to rise "
-        f"and to fall with {_name_columns(raw, columns)}"
+        f"and to fall with {_quote_columns(raw, columns)}"
     )
 
 
@@ -130,7 +130,7 @@ def _add_cases_of(recipe: Recipe, name: str, why: str, repairable: Repairable) -
         recipe.notes[name] = f"{why}: violated cases are added to the data"
 
 
-def _name_columns(found: Constraint, columns: Sequence[str]) -> str:
+def _quote_columns(found: Constraint, columns: Sequence[str]) -> str:
     """Return what the columns of a constraint are called in the domain."""
     last = max(found.columns)
     names = [

@@ -73,7 +73,7 @@ class Transport:
 
         async def ask(part: _Part) -> _Read:
             async with self._slots:
-                return await self._ask(path, part, build, read, retries)
+                return await self._ask_part(path, part, build, read, retries)
 
         async def ask_all() -> list[_Read]:
             async with asyncio.TaskGroup() as group:
@@ -85,7 +85,7 @@ class Transport:
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
-    async def _ask(
+    async def _ask_part(
         self,
         path: str,
         part: _Part,
@@ -99,7 +99,7 @@ class Transport:
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             try:
-                answer, said = await self._ask_once(path, content)
+                answer, said = await self._send_once(path, content)
                 return read(answer, part)
             except Passing as passing:
                 failure = str(passing)
@@ -108,7 +108,7 @@ class Transport:
         times = "1 try" if not retries else f"{retries + 1} tries"
         raise ModelError(f"{self.url} failed after {times}: {failure}")
 
-    async def _ask_once(
+    async def _send_once(
         self, path: str, content: dict[str, Any] | None
     ) -> tuple[Any, str]:
         """Return the JSON of an answer, and how a message quotes it."""
