@@ -163,6 +163,11 @@ def percent(
     return (written.rstrip("0").rstrip(".") if decimals else written) + " %"
 
 
+def count_of(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: 1 bug, 2,000 bugs."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def _logistic(logit: float) -> float:
     return 1 / (1 + math.exp(-logit))
 

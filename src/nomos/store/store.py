@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from nomos.database import explain_failures, open_database, transaction
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.errors import StoreError
 from nomos.results.bugs import canonical_json
 from nomos.results.reading import decode_value, parse_json
@@ -324,9 +324,9 @@ class Store:
             witness = result.proof.witness if result.proof is not None else None
             if witness is not None and prefix and witness.id.startswith(low):
                 return BugRecord(witness, result.subject, result.seed, "open", 0)
-        nearest = get_close_matches(low, self._recent_ids(), n=1)
-        guess = f"did you mean `{nearest[0]}`? " if nearest else ""
-        raise StoreError(f"no bug `{prefix}`\nhelp: {guess}`nomos bugs` lists them all")
+        guess = suggest_nearest(low, self._recent_ids())
+        remedy = " ".join(filter(None, [guess, "`nomos bugs` lists them all"]))
+        raise StoreError(f"no bug `{prefix}`\nhelp: {remedy}")
 
     def _recent_ids(self) -> list[str]:
         # As many as can be compared with a mistyped one in no time.
