@@ -5,8 +5,6 @@ change in place what it was given. So what it answers is copied where it enters,
 two cases hold the same thing. Numbers become Python's own there, which never wrap.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 What the model says of its columns comes first, then what is seen in the cells.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

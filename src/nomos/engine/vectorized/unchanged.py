@@ -10,8 +10,6 @@ as `judge` in `judge(predict(x1), predict(x2))`: where the answers come from say
 case changes something.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass

@@ -4,8 +4,6 @@ A campaign keeps a bounded `Sample` of its evaluated cases, the same however it 
 cases are drawn independently, so the first ones will do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
