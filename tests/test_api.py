@@ -1,4 +1,4 @@
-"""What programs call: several specs, sizes of spaces, pages."""
+"""What programs call: several specs, pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import nomos
-from nomos.api import spaces
 from nomos.runner.events import Event, Finished, Started
 
 DOMAIN = """
@@ -52,13 +51,6 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "grows.nom").write_text(GROWS)
     (tmp_path / "same.nom").write_text(SAME)
     return tmp_path
-
-
-def test_the_cases_of_specs_are_counted_up_to_a_limit(project: Path) -> None:
-    specs = [project / "grows.nom", project / "same.nom"]
-    assert spaces(specs, limit=30) == {specs[0]: 30, specs[1]: 30}
-    assert spaces(specs[0], limit=29) == {specs[0]: None}
-    assert spaces(specs[0], settings={"rows": "2"}, limit=29) == {specs[0]: 6}
 
 
 def test_results_are_saved_as_one_page(project: Path) -> None:

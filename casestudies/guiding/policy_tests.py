@@ -21,8 +21,8 @@ from nomos.results.result import Bug, Result
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared
 from nomos.runner.options import Options
-from nomos.runner.prepared import run_prepared
 from nomos.runner.project.naming import project_root
+from nomos.runner.projects import run_prepared
 
 _BATCH = 4096
 Choices = tuple[int, ...]

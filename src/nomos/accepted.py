@@ -5,8 +5,6 @@ of a command line. Both return the value as the rest of Nomos uses it, or raise 
 with words that go after the option's name.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

@@ -127,25 +127,6 @@ def run_specs(  # noqa: PLR0913 - keywords
     return make_displayable(whole)
 
 
-def spaces(
-    specs: str | Path | Sequence[str | Path],
-    *,
-    settings: Mapping[str, str] | None = None,
-    limit: int,
-) -> dict[Path, int | None]:
-    """Count the cases that each spec has; None where there are more than `limit`."""
-    from nomos.runner.jobs import Job
-    from nomos.runner.project.discovery import group_by_project
-
-    found = find_specs(specs)
-    return {
-        path: worker.space(Job(path, settings or {}), limit)
-        for root, paths in group_by_project(found.specs).items()
-        for worker in [_worker(root)]
-        for path in paths
-    }
-
-
 def live_jobs(
     loaded: Iterable[LoadedSpec], settings: Mapping[str, str], root: Path
 ) -> list[Reopened]:

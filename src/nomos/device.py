@@ -4,8 +4,6 @@ torch is imported only where a device other than the processor is asked for, or 
 domain works with tensors; without it everything here is numpy.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """Specs and models without files: `nomos.run(spec, inputs=X, predict=clf.predict)`."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -7,8 +7,6 @@ input x1;
 ...
 """
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """The colours of specs wherever Pygments draws them: mkdocs, Jupyter, many web pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

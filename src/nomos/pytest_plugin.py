@@ -3,8 +3,6 @@
 Imports of Nomos wait until a spec is collected, so that other test suites pay nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext

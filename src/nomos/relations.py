@@ -7,8 +7,6 @@ by how much answers that are numbers may differ and still count as the same; in 
 it is a param.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -3,8 +3,6 @@
 A fault is a function of the records that the model is asked about, and of its answers.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -31,7 +29,7 @@ from nomos.groups.features import raw_features
 from nomos.results.result import Result
 from nomos.runner.jobs import Prepared
 from nomos.runner.options import Options
-from nomos.runner.prepared import run_prepared
+from nomos.runner.projects import run_prepared
 
 _MOST_LABELS = 50  # different answers; a model with more gives numbers
 _MOST_NOTED = 1000  # different answers that are kept

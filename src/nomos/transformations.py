@@ -10,8 +10,6 @@ column, tensors, or a list of arrays, which may differ in shape. White is 1 for 
 255 for whole numbers; changes that speak of it refuse pixels beyond it.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterable

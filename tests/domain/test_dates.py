@@ -19,6 +19,7 @@ from nomos.domain.reading.csvfile import (
     to_frame,
 )
 from nomos.domain.reading.table import as_table
+from nomos.lang.dates import to_days
 
 pd = pytest.importorskip("pandas")
 UTC = datetime.UTC
@@ -43,6 +44,10 @@ COLUMNS: dict[str, Any] = {
     "texts": pd.Series(["2020-02-28", None, "2021-03-01"]),
     "texts with minutes": pd.Series(["2020-02-28T10:30", "2020-02-29T23:59"]),
     "texts with seconds": pd.Series(["2020-02-28 10:30:01", "2020-02-29 00:00:00"]),
+    "texts with points": pd.Series(["28.02.2020", None, "01.03.2021"]),
+    "texts with points and minutes": pd.Series(
+        ["28.02.2020 10:30", "01.03.2021 00:00"]
+    ),
     "texts in UTC": pd.Series(["2020-02-28T10:30:01Z", "2020-02-29T00:00:00Z"]),
 }
 
@@ -59,7 +64,8 @@ def test_a_model_gets_dates_in_the_type_that_they_had(name: str) -> None:
     made = table.original(later)
     assert made.dtypes.equals(frame.dtypes)
     assert type(made["when"][0]) is type(frame["when"][0])
-    apart = pd.to_datetime(made["when"]) - pd.to_datetime(frame["when"])
+    form = {"dayfirst": True} if "points" in name else {}
+    apart = pd.to_datetime(made["when"], **form) - pd.to_datetime(frame["when"], **form)
     assert set(apart.dropna().dt.round("ms")) == {pd.Timedelta(days=30)}
     assert made["when"].isna().equals(frame["when"].isna())
 
@@ -86,6 +92,49 @@ def test_what_is_no_date_stays_what_it_was(texts: list[str]) -> None:
     table = as_table(frame)
     assert table.schema.features[0].levels == tuple(texts)
     pd.testing.assert_frame_equal(table.original(table.rows), frame)
+
+
+@pytest.mark.parametrize("mode", ["vectorized", "sequential"])
+@pytest.mark.parametrize("name", [n for n in COLUMNS if "nanoseconds" not in n])
+def test_dates_in_records_are_days_for_a_spec_and_keep_their_type(
+    name: str, mode: Any
+) -> None:
+    cells = [cell for cell in COLUMNS[name] if cell is not None]
+    if name == "seconds":
+        cells = list(COLUMNS[name].to_numpy())  # numpy's own
+    records = [{"when": cell} for cell in cells]
+    given: list[Any] = []
+
+    def answer(asked: list[Any]) -> list[int]:
+        given.extend(record["when"] for record in asked)
+        return [0] * len(asked)
+
+    when = "date(x1.when)" if "texts" in name else "x1.when"
+    text = STEP[STEP.index("input") :].replace("joined", "when")
+    text = text.replace("var v1 := x1.when;", "").replace("v1", when)
+    text = text[: text.index("requires")] + text[text.index("output") :]
+    text = text.format(step="30", block=STRAIGHT).partition(" || ")[0] + ";"
+    result = nomos.run(text, inputs=records, predict=answer, budget=20, mode=mode)
+    assert not result.counts.crashed and {type(c) for c in given} <= {*map(type, cells)}
+    known = [to_days(str(c)) for c in cells if c == c]
+    days = {to_days(str(c)) for c in given if c == c}
+    assert days == {day + step for day in known for step in (0, 30)}
+
+
+def test_a_column_of_dates_in_several_forms_stays_text() -> None:
+    forms = {
+        "several": ["2024-01-31", "31.01.2024"],
+        "others": ["2024-01-31", "7"],
+        "parts": ["2024-01-31 12:00:00", "2024-01-31 12:00:00.250000"],
+        "points": ["31.01.2024", "01.02.2024"],
+    }
+    found = infer_features(forms, one_hot=False)
+    assert [type(f).__name__ for f in found] == [
+        *("Category", "Category", "DateTime", "Date")
+    ]
+    assert found[2].form.endswith(".250000") and feature_code(found[3]) == (
+        'Date("points", "31.01.2024", "01.02.2024")'
+    )
 
 
 def people(count: int = 60) -> Any:

@@ -434,5 +434,6 @@ BUILT_INS: dict[str, Callable[..., Any]] = {
     "isclose": close,
     "norm": norm,
     "missing": lambda a: a is None or is_nan(a) or a == "",
+    "unseen": lambda level: level,
     "strConcat": lambda a, b: a + b,
 }

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import nomos
-from nomos import Domain
+from nomos import Domain, Schema, batched
 from nomos.cli import cli
-from nomos.domain import Category
-from nomos.errors import SpecError
+from nomos.domain import Category, Integer
+from nomos.errors import DomainError, SpecError
 from nomos.verify.question.space import feature_range
 
 SPEC = """
@@ -56,25 +56,41 @@ class Plans(Domain):
 
 @pytest.fixture
 def plans() -> Any:
+    return make_domain(DOMAIN)
+
+
+def make_domain(text: str) -> Any:
     names: dict[str, Any] = {}
-    exec(compile(DOMAIN, "plans.py", "exec"), names)
+    exec(compile(text, "plans.py", "exec"), names)
     return names["Plans"]
 
 
+# The level stands in the schema, or in the spec that means it.
+SPECS = {"declared": SPEC, "named": SPEC.replace('"Gold"', 'unseen("Gold")')}
+
+
+@pytest.mark.parametrize("where", SPECS)
 @pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
 @pytest.mark.parametrize("search", ["random", "guided", "exhaustive"])
 @pytest.mark.filterwarnings("ignore:.*nothing tells how near")
 def test_the_model_gets_an_unseen_level_and_no_search_draws_it(
-    mode: Any, search: str, plans: type[Domain]
+    mode: Any, search: str, where: str
 ) -> None:
-    result = nomos.run(SPEC, domain=plans, mode=mode, search=search, budget=200)
+    declared = where == "declared"
+    plans = make_domain(
+        DOMAIN if declared else DOMAIN.replace(', unseen=("Gold",)', "")
+    )
+    result = nomos.run(SPECS[where], domain=plans, mode=mode, search=search, budget=200)
     assert result.verdict == "violated" and not result.counts.crashed
     shown = [bug.inputs for bug in result.bugs if bug.inputs]  # those shown in full
     assert {(i["x1"]["plan"], i["x2"]["plan"]) for i in shown} == {("pro", "Gold")}
     only = SPEC.replace('x1[plan := "Gold"]', "x1[age := x1.age + 1]")
-    plans.asked.clear()  # type: ignore[attr-defined]
+    plans.asked.clear()
     nomos.run(only, domain=plans, mode=mode, search=search, budget=200)
-    assert set(plans.asked) == {"basic", "pro"}  # type: ignore[attr-defined]
+    assert set(plans.asked) == {"basic", "pro"}
+    if not declared:
+        with pytest.raises(SpecError, match="never `Gold`"):
+            nomos.run(SPEC, domain=plans, budget=10)
 
 
 def test_a_level_that_nobody_declared_stays_a_mistake(plans: type[Domain]) -> None:
@@ -129,3 +145,70 @@ def test_categories_of_a_frame_that_no_row_has_are_unseen(library: str) -> None:
     result = nomos.run(SPEC, inputs=frame, predict=predict, budget=100)
     assert result.verdict == "violated" and seen == {"basic", "pro", "Gold"}
     assert result.bugs[0].inputs["x2"]["plan"] == "Gold"
+
+
+CODES = np.array([[n % 2, 18 + n] for n in range(40)], dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("told", "refusal"), [(True, "has none for 'Gold'"), (False, "unseen levels")]
+)
+@pytest.mark.parametrize("where", SPECS)
+def test_a_model_that_takes_numbers_is_not_asked_about_an_unseen_level(
+    where: str, told: bool, refusal: str
+) -> None:
+    tree = pytest.importorskip("sklearn.tree")
+    codes = tree.DecisionTreeClassifier().fit(CODES, CODES[:, 0])
+    unseen = ("Gold",) if where == "declared" else ()
+
+    class Plans(Domain):
+        schema = Schema(
+            Category("plan", ("basic", "pro"), unseen), Integer("age", 18, 79)
+        )
+        verifies = {"predict": "model"}  # noqa: RUF012
+
+        def __init__(self) -> None:
+            self.model = (
+                nomos.load_model(codes, schema=self.schema)
+                if told
+                else nomos.load_model(codes)
+            )
+
+        def inputs(self) -> Any:
+            return CODES
+
+        @batched
+        def predict(self, rows: Any) -> Any:
+            return self.model.predict(rows)
+
+    if told:
+        said = str(nomos.run(SPECS[where], domain=Plans, budget=50))
+        assert refusal in said and "no verdict" in said
+        return
+    with pytest.raises(DomainError, match=refusal):
+        nomos.run(SPECS[where], domain=Plans, budget=50)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ('unseen("pro")', "which `plan` has"),
+        ("unseen(x1.plan)", "one that may vary"),
+        ('if x1.age > 20 then unseen("pro") else x1.plan', "which `plan` has"),
+    ],
+)
+def test_unseen_takes_a_name_that_the_schema_lacks(
+    value: str, problem: str, plans: type[Domain]
+) -> None:
+    with pytest.raises(SpecError, match=problem):
+        nomos.run(SPEC.replace('"Gold"', value), domain=plans, budget=10)
+
+
+def test_a_column_of_categories_takes_no_level_that_it_would_lose() -> None:
+    pandas = pytest.importorskip("pandas")
+    plan = pandas.Categorical(["pro", "basic", None] * 10)
+    frame = pandas.DataFrame({"plan": plan, "age": range(30)})
+    result = nomos.run(
+        SPECS["named"], inputs=frame, predict=lambda rows: [0] * len(rows), budget=10
+    )
+    assert "it would be lost" in str(result)

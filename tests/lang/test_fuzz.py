@@ -8,12 +8,14 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nomos.diagnostics import Severity, Source
 from nomos.diagnostics.render import render_diagnostic, to_json
+from nomos.domain.domain import offer_of
 from nomos.errors import SpecError
 from nomos.lang.checking.check import check_spec
 from nomos.lang.nodes import tree_shape
@@ -21,6 +23,8 @@ from nomos.lang.reading import syntax
 from nomos.lang.reading.kept import Kept, places_in
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
+from tests.engine.reference import Plain
+from tests.engine.test_reference import write_spec
 from tests.sizes import size
 
 LONGEST = 1024  # characters
@@ -263,10 +267,10 @@ def test_many_fuzzed_specs_get_diagnostics(seed: int, offer) -> None:
     fuzz(seed, offer)
 
 
-def read_with(source: Source, kept: Kept | None) -> tuple[object, ...]:
+def read_with(source: Source, kept: Kept | None, offer: Any) -> tuple[object, ...]:
     """Return all that is known of a text, with what was kept of the one before."""
     parsed = parse_spec(source, kept)
-    checked = check_spec(source, "fuzz", None, parsed=parsed, kept=kept)
+    checked = check_spec(source, "fuzz", offer, parsed=parsed, kept=kept)
     spec, statements = checked.spec, syntax.statements_of(parsed.spec)
     places = [(p.start, p.end) for s in statements for p in places_in(s)]
     conditions = spec and (spec.requires, spec.ensures, spec.variables)
@@ -275,14 +279,38 @@ def read_with(source: Source, kept: Kept | None) -> tuple[object, ...]:
     return shapes, places, checked.diagnostics, conditions, *others
 
 
+def move_line(text: str, rng: np.random.Generator) -> str:
+    lines = text.split("\n")
+    lines.insert(rng.integers(len(lines)), lines.pop(rng.integers(len(lines))))
+    return "\n".join(lines)
+
+
+def rename_one(text: str, rng: np.random.Generator) -> str:
+    names = ["v", "x2", "ys", "missing_share", "x1", "xs", "n", "twice", "near", "p"]
+    old, new = rng.choice(names, 2)
+    return re.sub(rf"\b{old}\b", str(new), text, count=1)
+
+
+def change_param(text: str, rng: np.random.Generator) -> str:
+    return re.sub(r"param n := \d", f"param n := {rng.integers(1, 9)}", text)
+
+
+RENAMINGS = [move_line, rename_one, rename_one, change_param]
+
+
 def test_what_is_kept_of_a_text_changes_nothing_in_the_next() -> None:
     rng, specs = np.random.default_rng(3), corpus()
-    for _ in range(size(40, 400)):
-        texts, kept = [specs[rng.integers(len(specs))]], Kept()
+    for number in range(size(60, 400)):
+        offer, changes = (
+            (offer_of(Plain), RENAMINGS) if number % 2 else (None, MUTATIONS)
+        )
+        first = write_spec(number) if number % 2 else specs[rng.integers(len(specs))]
+        texts, kept = [first], Kept()
         for _ in range(6):
             source = Source("fuzz.nom", texts[-1])
-            assert read_with(source, kept) == read_with(source, None), texts[-1]
-            mutate = MUTATIONS[rng.integers(len(MUTATIONS))]
+            anew = read_with(source, None, offer)
+            assert read_with(source, kept, offer) == anew, texts[-1]
+            mutate = changes[rng.integers(len(changes))]
             is_undone = rng.random() < 0.3
             texts.append(
                 texts[rng.integers(len(texts))]

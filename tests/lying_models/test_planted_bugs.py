@@ -23,7 +23,7 @@ from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 from nomos.runner.jobs import Prepared, subject_of
 from nomos.runner.options import Options
-from nomos.runner.prepared import run_prepared
+from nomos.runner.projects import run_prepared
 
 TOWNS = ("Aix", "Bern", "Cork")
 PEOPLE = 120

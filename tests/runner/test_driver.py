@@ -19,7 +19,7 @@ from nomos.runner.driver import Driver, Run
 from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
-from nomos.runner.prepared import run_prepared
+from nomos.runner.projects import run_prepared
 from nomos.runner.stopping import Signals, TimeUp
 from tests.runner.driving import drive, options_of, outcome, run, truth
 

@@ -9,8 +9,6 @@ output is all that goes there. Modules load late, since `nomos --help` must not 
 numpy, the parser or a table printer.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

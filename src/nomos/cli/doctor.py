@@ -1,7 +1,5 @@
 """`nomos doctor`: what is installed and what is there, for a report of a fault."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """`nomos lsp`: the language server that editors talk to."""
 
-from __future__ import annotations
-
 import os
 import sys
 

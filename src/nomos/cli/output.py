@@ -1,7 +1,5 @@
 """Files that commands write, and standard output where a report goes there."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator

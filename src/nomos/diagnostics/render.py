@@ -1,7 +1,5 @@
 """Show diagnostics: as text for people, as JSON for programs."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from typing import Any

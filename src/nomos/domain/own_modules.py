@@ -7,8 +7,6 @@ always compiled from their text, and modules of its names that came from elsewhe
 aside. They come back when their own project is current again.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

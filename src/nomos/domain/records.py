@@ -5,18 +5,19 @@ them. A record is a value: setting a feature makes a copy. Numbers come out as P
 own, whatever held them, so that every way of running a spec reckons alike.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array, is_tensor, places_on, to_host
+from nomos.domain.reading.dates import plain_date, write_date
 from nomos.domain.schema import Schema
 from nomos.domain.values import copy_owned, plain
+from nomos.lang.dates import to_days
 from nomos.lang.types import Type
 
 Column = Array | list[Any]  # or a tensor of torch, which mypy is not told of
@@ -30,11 +31,30 @@ def get_feature(record: Any, key: Any, schema: Schema | None) -> Any:
             return feature.decode_value(record[columns])
         return plain(record[key])
     if isinstance(record, Mapping):
-        return plain(record[_name_in(record, key)])
+        return _read_value(record[_name_in(record, key)])
     names = field_names(record)
     if names is not None:
-        return plain(getattr(record, key if isinstance(key, str) else names[key]))
-    return plain(record[key])
+        return _read_value(getattr(record, key if isinstance(key, str) else names[key]))
+    return _read_value(record[key])
+
+
+def _read_value(value: Any) -> Any:
+    """Return a value as a spec sees it: a date is the days since 1970."""
+    value = plain_date(value)
+    return to_days(value) if isinstance(value, date) else value
+
+
+def _write_value(old: Any, value: Any) -> Any:
+    """Return what takes the place of a value: days for a date are a date like it."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not isinstance(old, date | np.datetime64 | str):
+        return value
+    if isinstance(old, str):
+        try:
+            to_days(old)
+        except ValueError:
+            return value
+    return write_date(old, value)
 
 
 def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any:
@@ -54,18 +74,20 @@ def set_feature(record: Any, key: Any, value: Any, schema: Schema | None) -> Any
         changed.flags.writeable = False
         return changed
     if isinstance(record, Mapping):
-        return {**record, _name_in(record, key): value}
+        name = _name_in(record, key)
+        return {**record, name: _write_value(record.get(name), value)}
     names = field_names(record)
     if names is not None:
         name = key if isinstance(key, str) else names[key]
         if name not in names:
             raise KeyError(f"there is no feature {name!r}")
+        value = _write_value(getattr(record, name), value)
         if dataclasses.is_dataclass(record):
             return dataclasses.replace(record, **{name: value})  # type: ignore[type-var]  # an instance
         return record._replace(**{name: value})
     if isinstance(record, list | tuple):
         parts = list(record)
-        parts[key] = value
+        parts[key] = _write_value(parts[key], value)
         return type(record)(parts)
     raise TypeError(f"a {type(record).__name__} has no features")
 

@@ -4,8 +4,6 @@ A row is an array of numbers. A feature reads from its columns the value that a 
 sees and writes such a value back, for one row or for many: the row is the last axis.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -243,8 +241,8 @@ class Named(Levelled):
 class Category(Named):
     """One of several names, held as its position.
 
-    A spec may also set the `unseen` ones, on purpose: what does the model make of a level
-    that it was not trained with? Searches and proofs do not draw them. They end `levels`.
+    A spec may also set the `unseen` ones, with which the model was not trained. Searches
+    and proofs do not draw them. They end `levels`.
     """
 
     unseen: tuple[str, ...] = ()
@@ -258,8 +256,7 @@ class Category(Named):
             raise ValueError(f"`{self.name}` has levels that are unseen: {unseen}")
 
     @property
-    def drawn(self) -> tuple[str, ...]:
-        """The levels that data have, and that searches and proofs are about."""
+    def drawn(self) -> tuple[str, ...]:  # noqa: D102 - as in Levelled
         return self.levels[: len(self.levels) - len(self.unseen)]
 
     def decode_value(self, columns: Array) -> str:
@@ -359,12 +356,27 @@ class Schema:
             FeatureType(
                 f.name,
                 f.type,
-                f.levels if isinstance(f, Levelled) else None,
+                getattr(f, "levels", None),
                 f.takes_missing,
                 isinstance(f, Ordinal),
+                getattr(f, "unseen", None),
             )
             for f in self.features
         )
+
+    @cached_property
+    def open_categories(self) -> list[tuple[Category, int]]:
+        """The categories that have unseen levels, with their columns."""
+        found = [f for f in self.features if isinstance(f, Category) and f.unseen]
+        return [(feature, self.places[feature.name][1].start) for feature in found]
+
+    def add_unseen(self, key: Any, level: str) -> None:
+        """Let a category hold a level that a spec names; to other specs it is none."""
+        _, (feature, _) = self.types, self.place(key)  # the types are kept from now on
+        if isinstance(feature, Category) and level not in feature.levels:
+            object.__setattr__(feature, "levels", (*feature.levels, level))
+            object.__setattr__(feature, "unseen", (*feature.unseen, level))
+            self.__dict__.pop("open_categories", None)
 
     def place(self, key: Any) -> tuple[Feature, slice]:
         """Return a feature and its columns."""

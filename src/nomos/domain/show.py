@@ -6,8 +6,6 @@ too little by itself (a game must be played to be seen). A report knows how to d
 each kind, and nothing of domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Number

@@ -11,8 +11,6 @@ whole campaign (a model that cannot be used, calls that are spent, an interrupti
 calls in flight come to their end, and begins no more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import os

@@ -3,8 +3,6 @@
 They are the body of the function that runs one case. Every node keeps its line in the spec, so tracebacks point there.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Collection, Sequence

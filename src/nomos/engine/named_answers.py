@@ -1,6 +1,4 @@
-"""Names that a spec compares answers with, and that the model never answers."""
-
-from __future__ import annotations
+"""Names in a spec: of answers that the model never gives, of levels that it never saw."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,10 +6,36 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.domain import Domain
-from nomos.errors import NomosError
+from nomos.errors import DomainError, NomosError
 from nomos.lang import core
 
 _SHOWN = 10  # classes, of many
+
+
+def add_unseen_levels(spec: core.Spec, domain: Domain) -> None:
+    """Let the schema hold the levels that a spec calls unseen, by their names.
+
+    A model that gets the rows as they are has to know what their numbers stand for.
+    """
+    schema = domain.schema
+    if schema is None:
+        return
+    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
+    told = [one.test for one in (*spec.requires, *spec.ensures)]
+    trees = [*told, *(let.value for let in lets)]
+    for node in (node for tree in trees for node in core.walk(tree)):
+        if isinstance(node, core.SetFeature) and isinstance(node.key, core.Constant):
+            levels = [n for n in core.walk(node.value) if isinstance(n, core.Unseen)]
+            for level in levels:
+                schema.add_unseen(node.key.value, str(level.value))
+    for name in domain.verifies.values() if schema.open_categories else ():
+        if getattr(getattr(domain, name, None), "schema", None) is None:
+            plan = schema.open_categories[0][0].name
+            raise DomainError(
+                f"`{plan}` has unseen levels, and `{name}` gets rows of numbers: it would"
+                " take the next number for them. Load it by load_model(..., schema=schema),"
+                " which hands over names where the model knows them"
+            )
 
 
 def check_answers(

@@ -65,9 +65,7 @@ def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
         judged = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
     if judged.is_spent:
         whole = replace(whole.first(len(judged)), is_spent=True)
-    resampling = control.program.resampling
-    differs = resampling is not None and bool(resampling.differs)
-    return replace(whole, control=judged.verdicts, control_differs=differs)
+    return replace(whole, control=judged.verdicts)
 
 
 def repeat_cases(
@@ -75,20 +73,23 @@ def repeat_cases(
 ) -> None:
     """Repeat cases and their controls, all together, until each is decided.
 
-    It ends earlier where the calls of the model are used up.
+    It ends earlier where the calls of the model are used up. A failure counts beside one
+    that has a verdict: what crashed, or has no control, is evidence of nothing.
     """
     number, left = _CONTROL, list(range(len(cases)))
     while left := [place for place in left if tests[place].decision is None]:
-        some, failed = [cases[place] for place in left], []
+        some, verdicts = [cases[place] for place in left], []
         for is_control in (False, True):
             number += 1
             arm = engine.with_samples(number, is_control=is_control)
             try:
-                failed.append(judge_samples(arm, some) == Verdict.VIOLATED)
+                verdicts.append(judge_samples(arm, some))
             except CallsSpent:
                 return
-        for place, fails, control_fails in zip(left, *failed, strict=True):
-            tests[place].add_pair(bool(fails), bool(control_fails))
+        for place, *pair in zip(left, *verdicts, strict=True):
+            is_judged = max(pair) <= Verdict.VIOLATED
+            fails = [is_judged and bool(one == Verdict.VIOLATED) for one in pair]
+            tests[place].add_pair(*fails)
 
 
 def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:

@@ -1,7 +1,5 @@
 """Put bugs into groups: by the `ensures` that fails, by outputs, and by region."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

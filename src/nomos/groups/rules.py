@@ -18,8 +18,6 @@ The limits: a beam may miss a rule whose conditions help only together, and regi
 are no boxes are covered by a box or not at all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

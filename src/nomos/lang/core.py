@@ -33,6 +33,11 @@ class Constant(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen(Constant):
+    """The name of a level that the schema does not have: `unseen("Gold")`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Variable(Node):
     """The value of an input, a var, an output, or a name of the block."""
 

@@ -4,19 +4,20 @@ A spec calculates with these numbers, and sees texts. A day is a whole number; t
 a day is the rest, to the microsecond.
 """
 
-from __future__ import annotations
-
 import math
+import re
 from datetime import UTC, date, datetime, timedelta
 
 _DAY = timedelta(days=1)
 _START = datetime(1970, 1, 1)
+# As written in much of Europe, with two digits for a day: its parts have one order.
+_POINTED = re.compile(r"(\d\d)\.(\d\d)\.(\d{4})\b")
 
 
 def to_days(value: str | date) -> int | float:
-    """Return a date, or an ISO text of one, as days; ValueError for what is none."""
+    """Return a date, or a text such as 2024-01-31 or 31.01.2024, as days; or ValueError."""
     if isinstance(value, str):
-        text = value.strip()
+        text = _POINTED.sub(r"\3-\2-\1", value.strip())
         if text.isdigit():  # 20260102, which may be any number
             raise ValueError(f"{value!r} is no date")
         value = datetime.fromisoformat(text)

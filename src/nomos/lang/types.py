@@ -1,7 +1,5 @@
 """The types of the language, and what a domain offers to a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -56,6 +54,7 @@ class FeatureType:
     levels: tuple[str, ...] | None = None  # all that it can be, by their names
     takes_missing: bool = False
     is_ordered: bool = False  # the lowest level first; a feature is then its position
+    unseen: tuple[str, ...] | None = None  # of the levels; None: it can have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +86,7 @@ BUILT_IN = {
         Function("isclose", 2, 4, Type.BOOL),
         Function("missing", 1, 1, Type.BOOL),
         Function("norm", 1, 2, Type.REAL),
+        Function("unseen", 1, 1, Type.STRING),
         Function("date", 1, 1, Type.DATE),
         Function("days", 1, 1),
         *(Function(name, 1, 1) for name in ("sqrt", "exp", "log", "sum", "mean")),
@@ -94,7 +94,7 @@ BUILT_IN = {
 }
 # Built in, but everybody's words: a spec or a domain may use them for something else.
 SHARED_WORDS = frozenset(
-    {"norm", "sqrt", "exp", "log", "sum", "mean", "missing", "date", "days"}
+    {"norm", "sqrt", "exp", "log", "sum", "mean", "missing", "unseen", "date", "days"}
 )
 # A domain's function of such a name serves the language, and asks no model.
 NEVER_MODELS = BUILT_IN.keys() - SHARED_WORDS

@@ -6,13 +6,11 @@
   particular rows is passed on as it is: such a case has crashed, and the others go on.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +48,7 @@ class Adapter:
         forgotten: What a file of its kind does not say of how it was trained.
     """
 
+    is_endpoint: ClassVar[bool] = False  # whether it answers one question a request
     classes: Array | None = None
     width: int | None = None
     shape: tuple[int | None, ...] = ()
@@ -91,8 +90,31 @@ class Adapter:
                 del self._kept[next(iter(self._kept))]
             self._kept[_hash_rows(rows)] = scores
 
+    def gets_names(self, place: int) -> bool:
+        """Tell whether the model gets the names of the category in a column."""
+        return False
+
+    def _refuse_unseen(self, rows: Any) -> None:
+        """Refuse levels that the model was not trained with, where it takes numbers.
+
+        It would take the next number for one, and answer as for a level that it knows.
+        """
+        is_rows = getattr(rows, "ndim", 0) == 2 and not hasattr(rows, "iloc")
+        if self.schema is None or not is_rows or rows.shape[1] != self.schema.width:
+            return
+        for feature, place in self.schema.open_categories:
+            if not self.gets_names(place) and len(rows):
+                last = int(rows[:, place].max())
+                if last >= len(feature.drawn):
+                    raise ModelError(
+                        f"{self.name} takes `{feature.name}` as a number, and has none for"
+                        f" {feature.levels[last]!r}, which it has never seen: it would take"
+                        f" the next, {last}. A model of texts or data frames can be asked"
+                    )
+
     def predict(self, rows: Any) -> Any:
         """Return one label for each row."""
+        self._refuse_unseen(rows)
         rows = self.convert_rows(rows)
         if len(rows) == 0:
             return np.empty(0, dtype=np.int64)
@@ -100,6 +122,7 @@ class Adapter:
 
     def scores(self, rows: Any) -> Array:
         """Return the scores of each row's classes: an array (rows, classes)."""
+        self._refuse_unseen(rows)
         rows = self.convert_rows(rows)
         if len(rows) == 0:
             return np.empty((0, 0 if self.classes is None else len(self.classes)))

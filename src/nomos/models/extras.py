@@ -1,7 +1,5 @@
 """Import an optional library, or say how to get it; say what is wrong with a file."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Find the adapter for a model: a file, a folder, a URL, `module:function`, an object."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

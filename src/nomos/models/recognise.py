@@ -4,8 +4,6 @@ Content decides where it says something: a pickle is a pickle, whatever its name
 ending decides only between kinds that leave no mark of their own.
 """
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One bug on a terminal and in files: its records side by side, what differs marked."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ What was recorded of a bug is shown. Where the running program is there and can 
 more, the bug is run again to be drawn.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

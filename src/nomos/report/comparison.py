@@ -1,7 +1,5 @@
 """Two models side by side, as a table and as data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

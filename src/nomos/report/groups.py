@@ -1,7 +1,5 @@
 """What is said of groups of bugs, their rules, and shrunk bugs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A result that shows itself: as a few lines in a program, as a table in a notebook."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields

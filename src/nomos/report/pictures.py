@@ -1,7 +1,5 @@
 """Pictures without a library: PNG files, blocks for a terminal, spectrograms."""
 
-from __future__ import annotations
-
 import io
 import struct
 import wave

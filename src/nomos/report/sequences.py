@@ -5,8 +5,6 @@ has moved, that would mark everything behind it, so lists of items are also line
 `diff` does it, and the way with fewer differences is taken.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest

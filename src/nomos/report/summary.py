@@ -1,7 +1,5 @@
 """The end of a run as a reader wants it: a line for each property, and one bug."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from rich import box

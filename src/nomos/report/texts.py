@@ -1,7 +1,5 @@
 """Short texts: counts, shares, and long values cut so that they stay different."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

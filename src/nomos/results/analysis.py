@@ -1,7 +1,5 @@
 """What is said of a campaign's bugs together: groups, rules, and shrunk bugs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

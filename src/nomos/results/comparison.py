@@ -1,7 +1,5 @@
 """Two models on the same cases: which bugs are fixed, which are kept, which are new."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

@@ -1,16 +1,16 @@
 """Values of a case as plain data: what JSON, the store and a reader can hold."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from datetime import date
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from nomos.domain.schema import Schema
+from nomos.domain.values import plain
 from nomos.results.result import Bug
 
 _LARGEST_ARRAY = 64  # numbers; of larger arrays only the shape and a checksum are kept
@@ -26,8 +26,9 @@ def describe(value: Any, schema: Schema | None = None) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return _array(value, schema)
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = plain(value)
+    if isinstance(value, date | np.datetime64):
+        return str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, int | str):

@@ -1,7 +1,5 @@
 """What CI lets pass: which results are green, red or not to be told, and why."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

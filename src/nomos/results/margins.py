@@ -1,7 +1,5 @@
 """By how much violations miss what is ensured."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a campaign counted, and its rates: frozen data, and how it is said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -5,8 +5,6 @@ with the types that its fields have. What it names is not run or opened because 
 `runner/project/reopening.py` decides this.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The rows of a source, and which of them are near to a record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

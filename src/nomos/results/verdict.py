@@ -1,7 +1,5 @@
 """What a campaign may claim: its verdict, its problem, its rate. Nothing else decides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,20 +1,19 @@
 """Run the jobs of projects, each by its own store and options, with proofs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nomos.errors import StoreError
 from nomos.models.load import is_trusting
 from nomos.results.gate import Gate
+from nomos.results.result import Result
 from nomos.runner.driver import Driver, Run
 from nomos.runner.events import Handler
-from nomos.runner.jobs import Failure, Job
+from nomos.runner.jobs import Failure, Job, Prepared
 from nomos.runner.options import Options
 from nomos.runner.project.discovery import Discovery
 from nomos.runner.project.params import each_setting
@@ -145,3 +144,15 @@ def keeping_store(
 def warn_user(message: str) -> None:
     """Warn a program of what went wrong beside its campaigns."""
     warnings.warn(printable(message), RuntimeWarning, stacklevel=3)
+
+
+def run_prepared(prepared: Prepared, seed: int, options: Options) -> Result:
+    """Run one campaign of a job that is ready; Ctrl-C is raised after it has ended."""
+    options = replace(options, groups=False, shrink=False, recheck=False)
+    job = Job(Path(prepared.subject.spec), prepared=prepared)
+    run = Driver(Path(), options).run([job], [seed])
+    for failure in run.failures:
+        raise failure.error
+    if run.stopped:
+        raise KeyboardInterrupt
+    return run.results[0]

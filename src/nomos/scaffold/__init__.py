@@ -1,7 +1,5 @@
 """First steps: a domain and specs written for a model and a table that are at hand."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -165,16 +163,13 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
 
 def _note_level_numbers(model: Any) -> list[str]:
     """Say which number a model gets for a name, where it knows no names itself."""
-    takes_names = getattr(model, "knows_names", False)
-    kept = getattr(model, "categories", {}).items()
-    known = [place for place, names in kept if takes_names or len(names)]
-    named = [] if hasattr(model, "estimator") else model.schema.features
+    gets_names = getattr(model, "gets_names", lambda place: False)
     return [
         f"the model gets numbers for `{one.name}`, and must have been trained so: "
         f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
-        for one in named
+        for one in model.schema.features
         if isinstance(one, Category)
-        and model.schema.place(one.name)[1].start not in known
+        and not gets_names(model.schema.place(one.name)[1].start)
     ]
 
 

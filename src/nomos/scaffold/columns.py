@@ -3,8 +3,6 @@
 What the model says of its columns comes first, then what is seen in the cells.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.dates import Dated
-from nomos.domain.reading.cells import are_dates, as_cells
+from nomos.domain.reading.cells import as_cells, find_date_form
 from nomos.domain.reading.csvfile import (
     MOST_LEVELS,
     Columns,
@@ -162,7 +160,7 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
     """Choose the columns and their form that the model can take."""
     targets = [name for name in columns if name.lower() in TARGETS]
     codes = [n for n, cells in columns.items() if _has_code(cells)]
-    dates = [name for name, cells in columns.items() if are_dates(cells)]
+    dates = [name for name, cells in columns.items() if find_date_form(cells)]
     without: list[Sequence[str]] = [targets[-1:], (), list(columns)[-1:]]
     ways: list[tuple[Sequence[str], Sequence[str], bool, float]] = [
         (dropped, texts, one_hot, most)

@@ -1,7 +1,5 @@
 """As many different violations as can be had: steps from those that were found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

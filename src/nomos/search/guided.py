@@ -3,8 +3,6 @@
 One kind is genetic: cases that came nearest to a violation are crossed and changed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Where a search meets a program: its cases are made, and it is told how near they come."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -6,8 +6,6 @@ best one that is none: above 0 it is a violation. The trend puts mean answers in
 comparisons, which says where scores tend to while the answers are all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product

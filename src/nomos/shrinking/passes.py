@@ -4,8 +4,6 @@ A row that is not one of the source is replaced by the nearest real row that sti
 the property. Where none does, it becomes a real row with a few features changed.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

@@ -17,8 +17,6 @@ Where a draw must grow for a record to become real, the pass over rows also star
 first draws, and no other combination is tried.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Violations as rows of the database."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ method that writes is one transaction, so that a killed process leaves what it h
 committed; what SQLite or the disk refuses becomes a `StoreError` with a remedy.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

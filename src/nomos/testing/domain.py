@@ -5,8 +5,6 @@ nothing that it is given; the schema is true of the data; each input has its lab
 broken promise shows in a campaign as a bug that is none.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The conformance suite for models: `check_model(model, rows)`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any

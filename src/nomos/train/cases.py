@@ -7,8 +7,6 @@ and several calls are no obstacle. The cost is one run of a case for each combin
 tried, and there are at most `_MOST_TRIED`: of more, only one label for all rows is tried.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ behind a guard, where training does not make a spec hold for good; or the first 
 is, behind a guard.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +18,6 @@ from nomos.device import Array
 from nomos.models.formats.guarded import GuardedModel, make_guard, with_columns
 from nomos.train.cases import find_violated, satisfy_cases
 from nomos.train.constraints import Constraint
-from nomos.train.estimators import histogram_variant
 from nomos.train.evaluate import (
     Bench,
     SwappableModel,
@@ -28,7 +25,7 @@ from nomos.train.evaluate import (
     join_rows,
     seed_of,
 )
-from nomos.train.repairable import Repairable
+from nomos.train.repairable import Repairable, histogram_variant
 
 Way = Literal["train", "guard", "add"]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec

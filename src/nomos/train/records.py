@@ -1,7 +1,5 @@
 """What a repair trains on and is evaluated on: no model is evaluated on what it was trained on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A repair as tables to read and as data to keep."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

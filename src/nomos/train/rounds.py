@@ -10,8 +10,6 @@ So what is claimed is cross-fitted: for each fold, the round is chosen by the ot
 its figures on this fold are taken. The claim is about this way of choosing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a repair came to, in a word and in a sentence; every reason given was tested."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """`nomos check-proof`: what certificates show, to somebody who does not trust proofs."""
 
-from __future__ import annotations
-
 import sys
 
 import click

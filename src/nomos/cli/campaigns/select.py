@@ -1,7 +1,5 @@
 """`nomos select`: ask again until the answers satisfy the spec."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

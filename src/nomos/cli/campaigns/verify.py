@@ -151,7 +151,7 @@ def _write_certificates(file: Path, certificates: list[dict[str, Any]]) -> None:
 
 def _show_status(what: str) -> AbstractContextManager[Any]:
     """Say on a terminal what is done meanwhile."""
-    from nomos.report.screen import Screen
+    from nomos.report.console import Screen
 
     console = Screen(stderr=True)
     return console.status(what) if console.is_terminal else nullcontext()

@@ -1,7 +1,5 @@
 """`nomos check`: every mistake in specs, with its place and what to do about it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`nomos explain`: what a diagnostic code means, with a wrong and a right example."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 
 import click

@@ -1,7 +1,5 @@
 """`nomos fmt`: one canonical layout for specs."""
 
-from __future__ import annotations
-
 import sys
 from difflib import unified_diff
 from pathlib import Path

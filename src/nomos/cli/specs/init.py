@@ -1,7 +1,5 @@
 """`nomos init`: a first project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

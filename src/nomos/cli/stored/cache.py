@@ -1,7 +1,5 @@
 """`nomos cache`: the answers of endpoints that are kept."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page behind each code: what it means, a wrong example, the right one, and why."""
 
-from __future__ import annotations
-
 import re
 
 from nomos.diagnostics.diagnostic import Code

@@ -5,8 +5,6 @@ than what it holds, and a mapped Arrow file costs no memory until it is looked a
 cell's text is, is what pandas would write of it into a CSV file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

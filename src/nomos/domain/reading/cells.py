@@ -12,8 +12,6 @@ and knows whether its answer is the nearest float; the others, such as `1e5`, `N
 date, go to `number`, one by one. Both say the same of every cell: tests compare them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -171,13 +169,23 @@ def _date(text: str) -> float | None:
         return None
 
 
-def are_dates(cells: Iterable[str]) -> bool:
-    """Tell whether all cells of a column that say something are dates."""
-    known = [cell.strip() for cell in islice(cells, _GLANCE)]
-    if any(cell not in MISSING and _date(cell) is None for cell in known):
-        return False
-    known = list({cell.strip() for cell in cells} - MISSING)
-    return bool(known) and all(_date(cell) is not None for cell in known)
+def find_date_form(cells: Iterable[str]) -> str | None:
+    """Return how a column writes dates; None where it has none.
+
+    It is empty for a column of dates and others, or of dates in several forms: written
+    in one, they would be other texts than a model was trained on.
+    """
+    if not any(map(_date_shape, islice(cells, _GLANCE))):
+        return None
+    known = [one for cell in cells if (one := cell.strip()) not in MISSING]
+    is_one = len(forms := {_date_shape(cell) for cell in {*known}}) == 1
+    return max(known, key=len) if is_one and None not in forms else ""
+
+
+def _date_shape(cell: str) -> str | None:
+    """Return a date with 0 for each digit, without the parts of its seconds."""
+    shape = re.sub(r"\.0+", "", re.sub(r"[0-9]", "0", cell[10:])).replace("-", "+")
+    return None if _date(cell) is None else re.sub("[0-9]", "0", cell[:10]) + shape
 
 
 def _decode(piece: Array) -> list[str]:

@@ -1,7 +1,5 @@
 """CSV files: their columns as features, and their rows as a schema wants them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -16,7 +14,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.dates import Dated, DateTime
 from nomos.domain.reading.arrow import ARROW_SUFFIXES, read_arrow_file
-from nomos.domain.reading.cells import Cells, are_dates, as_cells, number
+from nomos.domain.reading.cells import Cells, as_cells, find_date_form, number
 from nomos.domain.reading.dates import date_maker, days_as_dates, infer_date
 from nomos.domain.reading.splitting import split_file
 from nomos.domain.reading.table import infer_feature
@@ -72,12 +70,12 @@ def infer_features(
             if name == first:  # the group stands where its first column does
                 features.append(OneHot(stem, levels))
             continue
-        if (values := cells.numbers()) is not None:
-            known = bool(np.isfinite(values).any())
-            if known and are_dates(cells):
-                form = next(cell for cell in cells if cell.strip() not in MISSING)
-                features.append(infer_date(name, values, form.strip()))
-                continue
+        values = cells.numbers()
+        known = values is not None and bool(np.isfinite(values).any())
+        form = find_date_form(cells) if known else None
+        if values is not None and form:
+            features.append(infer_date(name, values, form))
+        elif values is not None and form is None:
             features.append(infer_feature(name, values) if known else Real(name, 0, 0))
         elif len(kinds := text_levels(cells, most_levels)) <= most_levels:
             levels = tuple(sorted(kinds))

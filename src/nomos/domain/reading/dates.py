@@ -5,8 +5,6 @@ that came with the data goes back as it came; a new one gets the same type: so m
 of a second, a date object, a text in the same form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +14,8 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.dates import Date, DateTime
 from nomos.domain.schema import MISSING
-from nomos.lang.dates import to_datetime, to_days
+from nomos.domain.values import plain
+from nomos.lang.dates import date_text, to_datetime, to_days
 
 _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
@@ -118,6 +117,9 @@ def date_maker(first: Any) -> Callable[[float], Any]:
     """Return what makes a date of the kind, or a text of the form, of another."""
     if isinstance(first, str):
         text = first.strip()
+        if text[2:3] == ".":
+            write = date_maker(f"{text[6:10]}-{text[3:5]}-{text[:2]}{text[10:]}")
+            return lambda days: "{2}.{1}.{0}{3}".format(*_split_date(write(days)))
         if len(text) <= len("2024-01-31"):
             return lambda days: to_datetime(days).date().isoformat()
         pattern = datetime.fromisoformat(text)
@@ -137,6 +139,32 @@ def date_maker(first: Any) -> Callable[[float], Any]:
             return to_datetime
         return lambda days: to_datetime(days).replace(tzinfo=UTC).astimezone(zone)
     return lambda days: to_datetime(days).date()
+
+
+def _split_date(text: str) -> tuple[str, str, str, str]:
+    """Return the year, month and day of an ISO text, and what follows them."""
+    return text[:4], text[5:7], text[8:10], text[10:]
+
+
+def plain_date(value: Any) -> Any:
+    """Return a value as Python's own; of nanoseconds, numpy would give a whole number."""
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]").item()
+    return plain(value)
+
+
+def write_date(old: Any, days: float) -> Any:
+    """Return days as a date of the kind that another is."""
+    known = plain_date(old)
+    is_gap = known is None or known != known
+    if days != days or is_gap:
+        return to_datetime(days) if days == days else old if is_gap else None
+    if not isinstance(known, datetime | str) and days != round(days):
+        raise ValueError(f"a date takes whole days, not {date_text(days)}")
+    made = date_maker(known)(days)
+    if isinstance(old, np.datetime64):
+        return np.datetime64(made).astype(old.dtype)
+    return made if type(made) is type(old) else type(old)(made)  # as pandas' Timestamp
 
 
 def _numpy_dates(values: Array, days: Array) -> Callable[[Array], Array]:

@@ -5,8 +5,6 @@ level. `original` gives rows back in the form in which the table came, with its 
 names and types, for a model that was trained on such tables.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -180,8 +178,20 @@ def _way_back(
                 f"the column `{feature.name}` holds {twins[0]!r} and "
                 f"{known[_text(twins[0])]!r}, which read the same: make them one type"
             )
-        levels = [known[level] for level in feature.levels]
-        return lambda column: [levels[int(place)] for place in column]
+        listed = bool(_declared_levels(before))
+
+        def names(column: Array) -> list[Any]:
+            """Give levels back; one that only a spec names has to be among those listed."""
+            levels = [known.get(level, level) for level in feature.levels]
+            last = int(column.max()) if len(column) else 0
+            if listed and feature.levels[last] not in known:
+                raise DomainError(
+                    f"the column `{feature.name}` is of categories, and {levels[last]!r} is"
+                    " none of them: it would be lost. Add it, or give a column of texts"
+                )
+            return [levels[int(place)] for place in column]
+
+        return names
 
     nulls = getattr(before, "null_count", int)()  # of polars, which has NaN beside them
 

@@ -1,9 +1,8 @@
 """Comparing, taking items, adding up; and the built-in functions, in one table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from itertools import combinations, product
 from numbers import Number
 from typing import Any
@@ -196,7 +195,8 @@ BUILT_INS: dict[str, Function] = {
     "round": round_number,
     "missing": is_missing,
     "norm": norm,
-    "date": to_days,
+    "unseen": lambda level: level,
+    "date": lambda a: to_days(a) if isinstance(a, str | date) else a,
     "days": lambda count: count,
     "sqrt": extend_to_vectors(math.sqrt),
     "exp": extend_to_vectors(math.exp),

@@ -5,8 +5,6 @@ cannot be done on whole columns with Python's exact result returns None; it is t
 done row by row. The second result marks the rows on which Python would raise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Check and type calls: functions of the language and of the domain, and features."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,6 +50,7 @@ _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 _TAKES = {
     "randInt": (INTEGER | DATES, "integers"),
     "randReal": (NUMBERS | DATES, "numbers"),
+    "unseen": (frozenset({Type.STRING}), "the name of a level in quotes"),
     "date": (DATES, 'a date in quotes, such as `"2024-01-31"`,'),
     "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
@@ -171,8 +170,10 @@ def _built_in(
             return kind(first, others[0], span=span, type=type_)
         case "len" if isinstance(first, core.Variable) and first.name in scope.sizes:
             return core.Constant(scope.sizes[first.name], span=span, type=type_)
-        case "date" | "days":
-            return replace(first, span=span)
+        case "unseen":
+            return _name_level(scope, first, span)
+        case "date" | "days" if name == "days" or first.type is Type.DATE:
+            return replace(first, span=span)  # else a text of a record without a schema
         case "min" | "max" if others:
             type_ = common_type(arguments)
         case "abs":
@@ -185,6 +186,15 @@ def _built_in(
         case _:
             pass
     return core.Call(name, arguments, span=span, type=type_)
+
+
+def _name_level(scope: Scope, level: core.Expr, span: Span) -> core.Expr:
+    if isinstance(level, core.Constant):
+        return core.Unseen(level.value, span=span, type=Type.STRING)
+    if level.type is Type.STRING:
+        words = _TAKES["unseen"][1]
+        wrong_type(scope, level.span, "`unseen`", words, "one that may vary")
+    return level
 
 
 def check_no_names(scope: Scope, what: str, values: Sequence[core.Expr]) -> None:

@@ -1,10 +1,9 @@
 """From syntax tree to core: every check of a spec, all mistakes at once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
@@ -25,10 +24,10 @@ from nomos.lang.checking.repeats import (
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
-from nomos.lang.reading.kept import Kept, Key
+from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.reading.tree import Parsed
-from nomos.lang.types import Offer, Type
+from nomos.lang.types import FeatureType, Offer, Type
 from nomos.lang.writing.format import format_expr
 
 
@@ -76,7 +75,9 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     source, parsed, tree = origin.source, origin.parsed, origin.parsed.spec
     scope = Scope(source, origin.offer, parsed.half_declared)
     if kept is not None:
-        scope.checked = _conditions_checked(kept, origin)
+        others = (tree.repeats, tree.outputs, tree.later_variables)
+        kept.begin_check(origin.offer, others if tree.repeats else ())
+        scope.kept = kept
     for var in (*tree.variables, *tree.later_variables):
         scope.declared_later.setdefault(var.name.name, var.name.span)
     _declare_names(scope, origin)
@@ -106,16 +107,6 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     parts |= {"rates": rates, "campaign_ensures": of_rates}
     spec = _build_spec(scope, origin, block, times, later_variables=later, **parts)
     return Checked(source, spec, diagnostics)
-
-
-def _conditions_checked(kept: Kept, origin: Origin) -> dict[Key, Any]:
-    """Return the conditions that were checked against the rest of the spec as it is."""
-    tree, half = origin.parsed.spec, origin.parsed.half_declared
-    rest = replace(tree, requires=(), ensures=(), block=None)
-    code = None if tree.block is None else tree.block.code
-    libraries = dict(origin.libraries)
-    statements = syntax.statements_of(rest)
-    return kept.begin_check(statements, code, half, origin.offer, libraries)
 
 
 def _build_spec(
@@ -246,16 +237,16 @@ def _elaborate_guarded(
     scope: Scope, tree: syntax.Spec
 ) -> tuple[tuple[core.Let, ...], tuple[core.Condition, ...]]:
     """Elaborate the vars before the block and every `requires`, in their order."""
-    variables: tuple[core.Let, ...] = ()
-    requires: tuple[core.Condition, ...] = ()
+    variables: list[core.Let] = []
+    requires: list[core.Condition] = []
     statements: list[syntax.Var | syntax.Requires] = [*tree.variables, *tree.requires]
     for one in sorted(statements, key=lambda statement: statement.span.start):
         if isinstance(one, syntax.Var):
             variables += _elaborate_variables(scope, (one,))
         else:
             (made,) = _elaborate_conditions(scope, (one,))
-            requires += (replace(made, after=len(variables)),)
-    return variables, requires
+            requires.append(replace(made, after=len(variables)))
+    return tuple(variables), tuple(requires)
 
 
 def _elaborate_variables(
@@ -263,25 +254,36 @@ def _elaborate_variables(
 ) -> tuple[core.Let, ...]:
     lets = []
     for declaration in declarations:
-        name, value = declaration.name, elaborate_expr(scope, declaration.value)
-        mentioned = [
-            scope.symbols[node.name]
-            for node in core.walk(value)
-            if isinstance(node, core.Variable) and node.name in scope.symbols
-        ]
-        is_name = isinstance(value, core.Variable) and mentioned
-        drawn = mentioned[0].drawn if is_name else None
-        from_model = any(symbol.from_model for symbol in mentioned)
-        symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
-        scope.declare_name(name, symbol)
-        scope.levels[name.name] = levels_of(scope, value)
+        let, symbol, levels = scope.find_meaning(
+            declaration, partial(_elaborate_variable, scope, declaration)
+        )
+        name, value = declaration.name.name, let.value
+        scope.declare_name(declaration.name, symbol)
+        scope.levels[name] = levels
         if isinstance(value, core.Comprehension) and value.members:
-            scope.sizes[name.name] = len(value.members)
+            scope.sizes[name] = len(value.members)
             item = replace(symbol, type=value.body.type)
             for index in range(len(value.members)):
-                scope.symbols[core.item_name(name.name, index)] = item
-        lets.append(core.Let(name.name, value))
+                scope.symbols[core.item_name(name, index)] = item
+        lets.append(let)
     return tuple(lets)
+
+
+def _elaborate_variable(
+    scope: Scope, declaration: syntax.Var
+) -> tuple[core.Let, Symbol, FeatureType | None]:
+    """Return a var, what its name stands for, and what levels it has."""
+    name, value = declaration.name, elaborate_expr(scope, declaration.value)
+    mentioned = [
+        scope.symbols[node.name]
+        for node in core.walk(value)
+        if isinstance(node, core.Variable) and node.name in scope.symbols
+    ]
+    is_name = isinstance(value, core.Variable) and mentioned
+    drawn = mentioned[0].drawn if is_name else None
+    from_model = any(symbol.from_model for symbol in mentioned)
+    symbol = Symbol(Role.VAR, value.type, name.span, drawn, from_model)
+    return core.Let(name.name, value), symbol, levels_of(scope, value)
 
 
 def _elaborate_conditions(
@@ -291,29 +293,32 @@ def _elaborate_conditions(
 ) -> tuple[core.Condition, ...]:
     conditions: list[core.Condition] = []
     for statement in statements:
+        check = partial(_elaborate_statement, scope, statement, repeated)
+        made = scope.find_meaning(statement, check)
         line = scope.source.line_at(statement.span.start)
-        key = id(statement), len(scope.symbols)  # it may stand among the vars
-        if key in scope.checked:
-            known: core.Condition = scope.checked[key][1]
-            conditions.append(replace(known, line=line))
-            continue
-        found = len(scope.diagnostics)
-        word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
-        condition = statement.condition
-        if repeated is not None:
-            condition = index_outputs(scope, repeated, condition)
-        test = elaborate_condition(scope, condition, f"`{word}`")
-        if test.span is not statement.condition.span:
-            test = replace(test, span=statement.condition.span)
-        text = format_expr(statement.condition)
-        name = ""
-        if isinstance(statement, syntax.Ensures) and statement.name is not None:
-            name = statement.name.name
-            text = f"{name}: {text}"
-        conditions.append(core.Condition(test, text, line, name, _forall_indices(test)))
-        if len(scope.diagnostics) == found and scope.rates is None:
-            scope.checked[key] = statement, conditions[-1]
+        conditions.append(made if made.line == line else replace(made, line=line))
     return tuple(conditions)
+
+
+def _elaborate_statement(
+    scope: Scope,
+    statement: syntax.Requires | syntax.Ensures,
+    repeated: syntax.Spec | None,
+) -> core.Condition:
+    word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
+    condition = statement.condition
+    if repeated is not None:
+        condition = index_outputs(scope, repeated, condition)
+    test = elaborate_condition(scope, condition, f"`{word}`")
+    if test.span is not statement.condition.span:
+        test = replace(test, span=statement.condition.span)
+    text = format_expr(statement.condition)
+    name = ""
+    if isinstance(statement, syntax.Ensures) and statement.name is not None:
+        name = statement.name.name
+        text = f"{name}: {text}"
+    line = scope.source.line_at(statement.span.start)
+    return core.Condition(test, text, line, name, _forall_indices(test))
 
 
 def _elaborate_ensures(
@@ -325,9 +330,7 @@ def _elaborate_ensures(
 ]:
     """Return rates, the `ensures` that speak of them, and those of single cases."""
     _check_ensures_named_apart(scope, ensures)
-    names = len(scope.symbols)
-    new = (e for e in ensures if (id(e), names) not in scope.checked)
-    of_rates = tuple(e for e in new if speaks_of_rates(scope, e.condition))
+    of_rates = tuple(e for e in ensures if speaks_of_rates(scope, e.condition))
     rates: list[core.Rate] = []
     scope.rates = rates
     conditions = _elaborate_conditions(scope, of_rates, repeated)
@@ -335,7 +338,7 @@ def _elaborate_ensures(
     if not any(d.code is Code.INVALID_RATE for d in scope.diagnostics):
         for condition in conditions:
             check_campaign_ensures(scope, condition.test)
-    others = tuple(e for e in ensures if e not in of_rates)
+    others = tuple(e for e in ensures if not any(e is one for one in of_rates))
     return tuple(rates), conditions, _elaborate_conditions(scope, others, repeated)
 
 

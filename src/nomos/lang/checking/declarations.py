@@ -1,7 +1,5 @@
 """Declare what `param`, `def` and `use` bring to a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -167,7 +165,8 @@ class Shared:
             shown = body if len(body) <= _LONGEST_SHOWN else f"{body[:57]}..."
             where = f"`{node.name.name}` is `{shown}` ({place}line {line})"
             number = len(self.scope.definitions)
-            definition = Definition(number, node, where, depth, size)
+            text = f"{[p.name for p in node.parameters]} {body}"
+            definition = Definition(number, text, node, where, depth, size)
             self.scope.definitions[node.name.name] = definition
 
     def _check_parameters(self, node: syntax.Def) -> None:

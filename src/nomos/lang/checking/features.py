@@ -1,7 +1,5 @@
 """Check and type features: their names, their levels, and the order of these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from nomos.diagnostics import Code, Span
@@ -9,7 +7,7 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.dates import read_date
 from nomos.lang.checking.scope import Scope
-from nomos.lang.checking.types import check_types, common_type, list_names
+from nomos.lang.checking.types import check_types, common_type, list_names, wrong_type
 from nomos.lang.types import NUMBERS, FeatureType, Type
 
 _LEVELLED = (Type.STRING, Type.INT)  # of known features
@@ -68,9 +66,15 @@ def levels_of(scope: Scope, value: core.Expr) -> FeatureType | None:
 def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> None:
     """Report a string that a feature never is, so that no record can have it."""
     levels = None if known is None else known.levels
+    if isinstance(value, core.Conditional):
+        for side in (value.yes, value.no):
+            check_level(scope, known, side)
     if levels is None or not isinstance(value, core.Constant):
         return
-    if isinstance(value.value, str) and value.value not in levels:
+    assert known is not None
+    if isinstance(value, core.Unseen):
+        _check_unseen(scope, known, value)
+    elif isinstance(value.value, str) and value.value not in levels:
         shown, help = (
             list_names([f'"{x}"' for x in levels]),
             suggest_nearest(value.value, levels),
@@ -78,6 +82,17 @@ def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> No
         scope.report(
             Code.UNKNOWN_LEVEL, value.span, name=value.value, known=shown, help=help
         )
+
+
+def _check_unseen(scope: Scope, known: FeatureType, value: core.Unseen) -> None:
+    """Report an unseen level of what has no place for one, or that is not unseen."""
+    seen = {*(known.levels or ())}.difference(known.unseen or ())
+    if known.unseen is None:
+        got = f"one of `{known.name}`: only a `Category` has a place for it"
+        wrong_type(scope, value.span, "`unseen`", "a level of a `Category`", got)
+    elif value.value in seen:
+        got = f"`{value.value}`, which `{known.name}` has"
+        wrong_type(scope, value.span, "`unseen`", "a level that no row has", got)
 
 
 def position_of(scope: Scope, known: FeatureType | None, value: core.Expr) -> core.Expr:

@@ -1,9 +1,7 @@
 """The names of a spec while it is checked, and the diagnostics about them."""
 
-from __future__ import annotations
-
 import keyword
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -14,7 +12,7 @@ from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.reading import syntax
-from nomos.lang.reading.kept import Key
+from nomos.lang.reading.kept import Kept, names_in
 from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
@@ -46,7 +44,7 @@ class Symbol:
 
     kind: Role
     type: Type
-    span: Span
+    span: Span = field(compare=False)
     drawn: str | None = None
     from_model: bool = False
 
@@ -56,12 +54,13 @@ class Definition:
     """A `def` that can be used; `where` says where it stands, for notes.
 
     `depth` and `size` are those of its body with all definitions in it put in place. It
-    can use the definitions whose number is smaller than its own.
+    can use the definitions whose number is smaller than its own. `text` is all of it.
     """
 
     number: int
-    node: syntax.Def
-    where: str
+    text: str
+    node: syntax.Def = field(compare=False)
+    where: str = field(compare=False)
     depth: int
     size: int
 
@@ -83,7 +82,11 @@ class Scope:
     sizes: dict[str, int] = field(default_factory=dict)  # of the lists of inputs
     # What the names that stand for a feature of levels can be.
     levels: dict[str, FeatureType | None] = field(default_factory=dict)
-    checked: dict[Key, tuple[Any, core.Condition]] = field(default_factory=dict)
+    kept: Kept | None = None  # what an editor knows from before
+    remedies: dict[str, str | None] = field(default_factory=dict)  # by missing names
+    uses: dict[str, tuple[Any, ...]] = field(
+        default_factory=dict
+    )  # the facts in definitions
     rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
     order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.
@@ -95,6 +98,41 @@ class Scope:
     def report(self, code: Code, at: Span, **words: Any) -> None:
         """Keep a mistake at its place."""
         self.diagnostics.append(code.at(at, **words))
+
+    def find_meaning(self, statement: Any, check: Callable[[], Any]) -> Any:
+        """Return what `check` finds of a statement, or what is kept of it."""
+        if self.kept is None:
+            return check()
+
+        def check_anew() -> tuple[Any, bool]:
+            found = len(self.diagnostics)
+            return check(), len(self.diagnostics) == found and self.rates is None
+
+        return self.kept.find_meaning(statement, self._facts_of, check_anew)
+
+    def _facts_of(self, names: Iterable[str]) -> tuple[Any, ...]:
+        """Return all that a statement without mistakes can learn of its names."""
+        return self.block_done, self.order, *map(self._facts_of_name, names)
+
+    def _facts_of_name(self, name: str) -> tuple[Any, ...]:
+        symbol = self.symbols.get(name)
+        if symbol is None or symbol.kind is not Role.DEFINITION:
+            item = self.symbols.get(core.item_name(name, 0))
+            about = self.params.get(name), self.levels.get(name), self.sizes.get(name)
+            return symbol, item, *about, name in self.half_declared
+        own = self.definitions.get(name)
+        if name not in self.uses:
+            self.uses[name] = (
+                own,
+                *(
+                    self._facts_of_name(used)
+                    for used in (names_in(own.node) if own else ())
+                    if own is None
+                    or used not in self.definitions
+                    or self.definitions[used].number < own.number
+                ),
+            )
+        return self.uses[name]
 
     def report_twice(self, at: Span, name: str, first: Span) -> None:
         """Report a second declaration of a name."""
@@ -180,9 +218,11 @@ class Scope:
     def _report_missing(self, name: syntax.Name) -> None:
         later = self.declared_later.get(name.name)
         if later is None:
-            known = ["MAX_INT", *self.value_names()]
-            help = self._remedy_for_missing(name.name)
-            self.report_undeclared(name.span, name.name, known, help)
+            if name.name not in self.remedies:  # a thousand uses, one search
+                known = ["MAX_INT", *self.value_names()]
+                help = self._remedy_for_missing(name.name)
+                self.remedies[name.name] = help or suggest_nearest(name.name, known)
+            self.report_undeclared(name.span, name.name, (), self.remedies[name.name])
             return
         words = {"name": name.name, "help": "move its declaration up"}
         line = self.source.line_at(later.start)

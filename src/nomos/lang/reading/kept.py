@@ -1,13 +1,15 @@
 """What an editor keeps of a spec from one key to the next.
 
 A key changes one statement. The others keep their trees, whose places move with the text,
-and a condition keeps what it was checked to be as long as nothing else but conditions has
-changed: no condition gives another one a meaning.
+and what they were checked to mean: as long as nothing has changed of the names that they
+mention. What one can learn of a name is its *facts*; those of a definition hold those of
+all names in it, so a var is checked again when the type of another one changes, and not
+when its value does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,24 +17,24 @@ from nomos.diagnostics import Span
 from nomos.lang.nodes import PlacedNode
 from nomos.lang.reading import syntax
 
-_MOST_CHECKED = 50_000  # conditions, with those that are no more in the text
-
-# A condition that is right: the identity of its statement, and the names declared there.
-Key = tuple[int, int]
+_MOST_KEPT = 50_000  # meanings, with those of statements that are no more in the text
 
 
 @dataclass(slots=True)
 class Kept:
-    """The statements of the last text that are right, and the conditions checked there.
+    """The statements of the last text that are right, and what they mean.
 
     A text may stand there twice: each has a tree of its own, with all places in it.
+    `meanings` have, by the identity of a statement: it, its names, their facts, its meaning.
     """
 
     read: dict[str, list[tuple[syntax.Statement, list[Span]]]] = field(
         default_factory=dict
     )
-    around: tuple[Any, ...] = ()  # all that the conditions were checked against
-    checked: dict[Key, tuple[syntax.Statement, Any]] = field(default_factory=dict)
+    around: tuple[Any, ...] = ()  # what every statement was checked against
+    meanings: dict[int, tuple[syntax.Statement, frozenset[str], Any, Any]] = field(
+        default_factory=dict
+    )
 
     def take_statements(self) -> Kept:
         """Return the statements of the last text, to be kept again one by one."""
@@ -56,26 +58,47 @@ class Kept:
         places = stock.pop()[1] if stock else list(places_in(node))
         self.read.setdefault(text, []).append((node, places))
 
-    def begin_check(
-        self, statements: tuple[syntax.Statement, ...], *others: Any
-    ) -> dict[Key, tuple[syntax.Statement, Any]]:
-        """Return the conditions that were checked against the very same."""
-        around = (*map(id, statements), statements, *others)  # to compare trees is slow
-        if around != self.around or len(self.checked) > _MOST_CHECKED:
-            self.around, self.checked = around, {}
-        return self.checked
+    def begin_check(self, *around: Any) -> None:
+        """Forget what was checked against something else."""
+        if around != self.around or len(self.meanings) > _MOST_KEPT:
+            self.around, self.meanings = around, {}
+
+    def find_meaning(
+        self,
+        statement: syntax.Statement,
+        facts_of: Callable[[frozenset[str]], Any],
+        check: Callable[[], tuple[Any, bool]],
+    ) -> Any:
+        """Return what a statement means; `check` finds it out, and if it may be kept."""
+        known = self.meanings.get(id(statement))
+        names = frozenset(names_in(statement)) if known is None else known[1]
+        facts = facts_of(names)
+        if known is not None and known[2] == facts:
+            return known[3]
+        meaning, is_right = check()
+        if is_right:
+            self.meanings[id(statement)] = statement, names, facts, meaning
+        return meaning
+
+
+def names_in(node: PlacedNode) -> Iterator[str]:
+    """Yield each name in a tree, those of features too."""
+    return (part.name for part in _parts_of(node) if isinstance(part, syntax.Name))
 
 
 def places_in(node: PlacedNode) -> Iterator[Span]:
     """Yield each place in a tree once."""
-    seen: dict[int, Span] = {}
+    yield from {id(part.span): part.span for part in _parts_of(node)}.values()
+
+
+def _parts_of(node: PlacedNode) -> Iterator[PlacedNode]:
+    """Yield a node and all that is in it."""
     todo: list[Any] = [node]
     while todo:
         part = todo.pop()
         if isinstance(part, tuple):
             todo += part
         elif isinstance(part, PlacedNode):
-            seen[id(part.span)] = part.span
+            yield part
             kind: Any = type(part)
             todo += [getattr(part, name) for name in kind.__match_args__]
-    yield from seen.values()

@@ -6,8 +6,6 @@ are JSON, from which nothing is run. A digest over the tables and all that they 
 tells those that are stale or damaged: these are computed again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Boosted trees: what the adapters of their libraries have in common."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,6 +24,11 @@ class Booster(Adapter, ABC):
     objective = ""
     categories: Mapping[int, Sequence[Any]] = {}
     knows_names = False  # of all its categories, though it does not say them
+
+    def gets_names(self, place: int) -> bool:
+        """Tell whether the model gets the names of the category in a column."""
+        names = self.categories.get(place)
+        return names is not None and (self.knows_names or len(names) > 0)
 
     def convert_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them."""

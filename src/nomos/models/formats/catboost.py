@@ -1,7 +1,5 @@
 """Models that CatBoost saved, or holds in memory: their answers, trees and training."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

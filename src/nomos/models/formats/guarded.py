@@ -24,8 +24,6 @@ and scores are taken to six digits, since a library may differ in the last ones 
 batch, and that would be a fall.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -108,6 +106,10 @@ class GuardedModel(Adapter):
     @schema.setter
     def schema(self, schema: Any) -> None:
         self.model.schema = schema
+
+    def gets_names(self, place: int) -> bool:
+        """Leave it to the model behind the guard, which is asked."""
+        return True
 
     def extract_structure(self, width: int) -> Structure:
         """Refuse: no proof reads a guard."""

@@ -4,8 +4,6 @@ Nothing is fetched from anywhere, code beside the model is not run, and weights 
 from safetensors files.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

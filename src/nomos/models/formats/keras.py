@@ -1,7 +1,5 @@
 """Models that Keras 3 saved as .keras files."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

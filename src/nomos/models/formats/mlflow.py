@@ -5,8 +5,6 @@ safely, that file is loaded directly; `python_function`, which can load every fo
 unpickles and imports what it finds there, so it needs trust.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models in pickles and joblib files: loaded with trust alone, since that runs code."""
 
-from __future__ import annotations
-
 import importlib.util
 import pickle
 from pathlib import Path

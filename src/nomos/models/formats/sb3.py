@@ -6,8 +6,6 @@ built again from the weights alone, with torch and without Stable-Baselines3; wh
 there is (images, continuous actions, other algorithms) needs the pickles, so trust.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

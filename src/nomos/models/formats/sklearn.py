@@ -1,7 +1,5 @@
 """Models of scikit-learn and its likes: objects with `predict` and `predict_proba`."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import warnings
@@ -67,6 +65,10 @@ class EstimatorModel(Adapter):
         return extract_from_object(
             self.estimator, as_they_are(width, self.convert_rows)
         )
+
+    def gets_names(self, place: int) -> bool:
+        """Tell whether the model gets names: it was fitted on a frame."""
+        return self.columns is not None
 
     def convert_rows(self, rows: Any) -> Any:
         """Return rows as the library takes them."""

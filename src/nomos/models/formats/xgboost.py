@@ -1,7 +1,5 @@
 """Models that XGBoost saved, or holds in memory: their answers, trees and training."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise

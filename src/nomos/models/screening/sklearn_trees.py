@@ -4,8 +4,6 @@ They are arrays and run no code, but native code follows their numbers unchecked
 that leads out of its tree, or round in it, ends the process or hangs it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

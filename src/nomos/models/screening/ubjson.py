@@ -4,8 +4,6 @@ The reader of a library runs past the end of a file that is cut short, and calls
 each level: the process dies.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

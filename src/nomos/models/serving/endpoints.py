@@ -73,6 +73,8 @@ class Endpoint(Adapter):
     independent samples: the same draws give the same answers again, other draws others.
     """
 
+    is_endpoint = True
+
     def __init__(self, name: str, caller: Caller) -> None:
         super().__init__(name)
         self._caller = caller

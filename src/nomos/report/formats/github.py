@@ -4,8 +4,6 @@ Texts of specs, models and data are data: a line of theirs is never a command of
 runner, and a cell of theirs never another cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from nomos.report.formats.sarif import find_ensures

@@ -1,7 +1,5 @@
 """Results as JUnit XML, which every CI system reads: a property is a test case."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

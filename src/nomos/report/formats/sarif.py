@@ -1,7 +1,5 @@
 """Results as SARIF 2.1.0, which code hosts show beside the line: a bug at its `ensures`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any

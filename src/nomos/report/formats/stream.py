@@ -1,7 +1,5 @@
 """Events as JSON lines, for programs that follow a run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from typing import IO, Any

@@ -4,8 +4,6 @@ It is for a reader who has never seen a spec. Each of its numbers is one of the 
 that the section says nothing that the rest of the page does not.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a campaign depends on, as checksums: whoever resumes it must find the same."""
 
-from __future__ import annotations
-
 import inspect
 import platform
 import re
