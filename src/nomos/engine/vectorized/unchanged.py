@@ -197,7 +197,7 @@ def _equal_records(one: Array, other: Array) -> Array:
     while first < width and len(open_):
         chosen = slice(first, first + size)
         whole = len(open_) == len(one)
-        a, b = ((s if whole else s[open_])[:, chosen] for s in (one, other))
+        a, b = (s[:, chosen] if whole else s[:, chosen][open_] for s in (one, other))
         open_ = open_[_equal_cells(a, b).all(axis=1)]
         first, size = first + size, 2 * size
     equal = np.zeros(len(one), dtype=bool)
