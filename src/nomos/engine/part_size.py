@@ -1,7 +1,5 @@
 """How many cases are run at once: as memory, calls and time allow, and as pays off."""
 
-from __future__ import annotations
-
 import math
 
 from nomos.device import free_cache

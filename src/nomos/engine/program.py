@@ -27,6 +27,7 @@ from nomos.domain.reading.source import labels_of, source_of
 from nomos.domain.records import (
     Column,
     get_feature,
+    numbers,
     set_feature,
     to_column,
 )
@@ -161,8 +162,7 @@ class Program:
         self.rows: SourceRows | None = None  # the source, where it is an array of rows
         if isinstance(source, np.ndarray) and source.ndim > 1:
             self.rows = SourceRows(self.source, self.schema)
-        self.labels: Sequence[Any] | None = labels
-        self._is_value: dict[int, bool] = {}
+        self.labels, self._is_value = labels, dict[int, bool]()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
@@ -233,12 +233,9 @@ class Program:
     @property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
-        return self.domain.device if self._has_tensors else "cpu"
-
-    @cached_property
-    def _has_tensors(self) -> bool:
         found = (member for _, member in members(type(self.domain)))
-        return any(getattr(member, "tensors", False) for member in found)
+        is_tensors = any(getattr(member, "tensors", False) for member in found)
+        return self.domain.device if is_tensors else "cpu"
 
     @property
     def case_bytes(self) -> int:
@@ -262,9 +259,10 @@ class Program:
             return False
         if isinstance(self.source, np.ndarray):
             return True
-        if not isinstance(self.source, list | tuple):
-            return False  # it makes its items when asked: someone may change them
-        return all(isinstance(i, np.ndarray) or is_value(i) for i in self.source)
+        # Any other sequence makes its items when asked: someone may change them.
+        return isinstance(self.source, list | tuple) and all(
+            isinstance(i, np.ndarray) or is_value(i) for i in self.source
+        )
 
     def label_at(self, place: int) -> Any:
         """Return the label of an item of the source."""
@@ -275,12 +273,16 @@ class Program:
     @cached_property
     def label_column(self) -> Column:
         """The labels of all items."""
+        labels: Any = self.labels
+        if isinstance(labels, np.ndarray) and labels.dtype.kind in "bi":
+            return numbers(labels, copy=True)
         return to_column([self.label_at(place) for place in range(len(self.source))])
 
     def draws(self, name: str) -> bool:
         """Tell whether a function of this name draws."""
-        own = self.functions.get(name)
-        return name in ("randInt", "randReal") if own is None else draws(own)
+        if name in self.functions:
+            return draws(self.functions[name])
+        return name in ("randInt", "randReal")
 
     def find_batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
@@ -319,9 +321,8 @@ class Program:
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
-            is_model = name in self.plain_models
-            is_compared = name in self.compared
-            names[name] = _bind_function(name, function, current, is_model, is_compared)
+            how = name in self.plain_models, (is_compared := name in self.compared)
+            names[name] = _bind_function(name, function, current, *how)
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):

@@ -4,8 +4,6 @@ What is drawn in a `var` is part of the case, as noise that is added to an input
 block alone draws is a sample of a model.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.engine.cases import Cases, KnownCase, ListedCases
-from nomos.engine.choices import Kind, choice_of, mix_seed
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits
 from nomos.engine.vectorized.chunk import pad_choices
@@ -39,23 +38,6 @@ class PairTest(Protocol):
     def decision(self) -> str | None:
         """What is decided; None: nothing yet."""
         ...
-
-
-class RepeatedCases(ListedCases):
-    """Cases whose choices are known, which may draw more than they did with other samples."""
-
-    def part(self, first: int, count: int) -> RepeatedCases:
-        """Return some of the cases."""
-        chosen = slice(first, first + count)
-        return RepeatedCases(self.known[chosen], self.lengths[chosen])
-
-    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
-        """Return the known choice of one case, or a new one behind them."""
-        count = int(self.lengths[row])
-        if position < count:
-            return super().choice(row, position, kind, low, high)
-        known = hash(tuple(self.known[row, :count].tolist()))  # integers hash alike
-        return choice_of(2 * mix_seed(known, position), kind, low, high)
 
 
 def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
@@ -98,7 +80,8 @@ def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
     if any(case.records for case in cases):
         found = [arm.replay(case.choices, case.records).verdict for case in cases]
         return np.array(found)
-    listed = RepeatedCases(*pad_choices([case.choices for case in cases]))
+    choices = pad_choices([case.choices for case in cases])
+    listed = ListedCases(*choices, draws_on=True)
     judged = arm.run(listed, _ALL, repeat=False)
     if judged.is_spent:
         raise CallsSpent

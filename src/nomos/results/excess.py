@@ -26,8 +26,6 @@ up as no bug where the evidence is below 5 %, or where it fails so seldom that o
 every second time would have shown as few failures in 5 % of its tests at most.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a campaign would cost, by requests that are drafted and not sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 

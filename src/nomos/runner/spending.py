@@ -1,7 +1,5 @@
 """What the endpoints of a run cost: on which terms they are asked, and what it came to."""
 
-from __future__ import annotations
-
 import weakref
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run a block as Python for many cases at once: each case is a coroutine of the hub."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any

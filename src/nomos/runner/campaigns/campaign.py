@@ -24,7 +24,7 @@ from nomos.results.result import Counts, Crash, EnsuresCounts, Recorded, Result
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
-from nomos.runner.campaigns.explained.sample import Sample
+from nomos.runner.campaigns.explained.sampling import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
     count_reasons,

@@ -21,7 +21,7 @@ from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
-from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.planning import Generations
 from nomos.store.files import KnownNames, add_known, case_name, load_known, save_cases
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished

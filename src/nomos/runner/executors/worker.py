@@ -1,7 +1,5 @@
 """What a worker does: prepare a job, judge ranges of its cases, run cases alone."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
