@@ -115,7 +115,9 @@ def test_an_answer_in_another_format_ends_all_and_says_what_is_wanted(
     server: ChatServer,
 ) -> None:
     server.faults = {"malformed": 1.0}
-    with pytest.raises(ModelError, match=r"not as such .*\n.*choices.0.message") as said:
+    with pytest.raises(
+        ModelError, match=r"not as such .*\n.*choices.0.message"
+    ) as said:
         ask(load_model(f"{server.model}?retries=1"), QUESTIONS[:3])
     assert not isinstance(said.value, ServiceDown)
 
