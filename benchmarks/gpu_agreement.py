@@ -58,6 +58,7 @@ CONSTRUCTS = {
     "count, exists and sum": "(count i in xs: predict(xs[i]) == v) + (sum i in xs: xs[i].a)"
     " > 4 || (exists i in xs: xs[i].a == v)",
     "range": "d1 in 1..3 || d2 in {0, 4}",
+    "list of answers": "d1 in [predict(x) for x in xs] || d2 > 1",
 }
 SPEC = """
     import rows;

@@ -55,7 +55,7 @@ def main() -> None:
     """Measure what was asked for; what lacks its data is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SPECS))
-    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--cases", type=int, default=200_000)
     options = parser.parse_args()
     unknown = set(options.names) - set(SPECS)
     if unknown:

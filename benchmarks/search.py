@@ -44,7 +44,7 @@ from nomos.engine.choices import Stream
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Limits
 from nomos.results.result import Result
-from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.planning import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rich.table import Table
 
 from nomos.cli import cli
-from nomos.report.screen import Screen
+from nomos.report.console import Screen
 from nomos.terminal import echo, printable
 from tests.lying_models.worlds import DOMAIN, PARTS, SPEC, nomos
 

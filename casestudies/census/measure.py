@@ -31,7 +31,7 @@ from nomos import api
 from nomos.models.kinds import extract_structure
 from nomos.results.result import Result
 from nomos.results.statistics import clopper_pearson
-from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.planning import Generations
 from nomos.runner.driver import Driver
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job, Prepared

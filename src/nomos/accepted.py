@@ -78,7 +78,7 @@ class TakesWhole(Kind):
         return f"a whole number{least if is_usual else f' from {self.least} to {self.most}'}"
 
     def _convert(self, given: Any) -> int:
-        number: Any = _real(given)
+        number: Any = _check_real(given)
         value = int(number)
         low = value if self.least is None else self.least
         high = value if self.most is None else self.most
@@ -105,7 +105,7 @@ class TakesNumber(Kind):
     is_above: bool = False  # whether `least` itself is none of them
 
     def _convert(self, given: Any) -> float:
-        value = float(_real(given))
+        value = float(_check_real(given))
         is_low = value <= self.least if self.is_above else value < self.least
         if is_low or not value <= self.most:
             raise ValueError
@@ -138,7 +138,7 @@ class TakesShare(Kind):
             given = given.strip()
             share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
         else:
-            share = float(_real(given))
+            share = float(_check_real(given))
         if not 0 <= share < 1:
             raise ValueError
         return share
@@ -368,7 +368,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"; did you mean `{by_lower[nearest[0]]}`?" if nearest else ""
 
 
-def _real(given: Any) -> Real:
+def _check_real(given: Any) -> Real:
     """Return a number as it is; raises TypeError for anything else, and for booleans."""
     if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError

@@ -194,7 +194,7 @@ def _choose_domain(
     """Return the domain that is at hand, None where the spec imports its own."""
     if domain is None and inputs is not None:
         _check_functions(functions)
-        return _build_domain(inputs, labels, functions, wide)
+        return _make_domain(inputs, labels, functions, wide)
     if inputs is not None:
         raise NomosError("a domain has inputs of its own: leave out `inputs`")
     if functions:
@@ -262,7 +262,7 @@ def _load_spec_text(spec: SpecText | str | Path) -> tuple[SpecText, Path]:
     return SpecText(source.text, path.stem), path.parent
 
 
-def _build_domain(
+def _make_domain(
     inputs: Any,
     labels: Sequence[Any] | None,
     functions: dict[str, Callable[..., Any]],

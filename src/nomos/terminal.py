@@ -1,7 +1,7 @@
 """The way out to a terminal: what would act on it, or turn text around, is written out.
 
 Names of models and files, answers, records and errors may hold anything. Everything that
-Nomos prints passes `echo`, or the console of `report/screen.py`, which asks `printable`.
+Nomos prints passes `echo`, or the console of `report/console.py`, which asks `printable`.
 """
 
 import re

@@ -86,7 +86,7 @@ ensures d;
 
 
 def test_too_little_memory_halves_the_parts_and_goes_on() -> None:
-    with pytest.warns(RuntimeWarning, match="not rechecked: too little memory"):
+    with pytest.warns(RuntimeWarning, match="not run again: too little memory"):
         result = nomos.run(SPEC, domain=Small, budget=400, store=False)
     assert result.counts.tests == 400
     assert result.counts.crashed == 0

@@ -187,9 +187,12 @@ def test_the_oldest_answers_go_first_when_there_are_too_many(tmp_path: Path) -> 
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "answers.db")
     for campaign in ("one", "two"):
-        assert ledger.reserve_request(campaign, "search", 0.5, Terms(max_cost=0.6))
-        assert not ledger.reserve_request(campaign, "search", 0.5, Terms(max_cost=0.6))
-    ledger.move_spent("one", "two")
+        terms = Terms(max_cost=0.6, run=f"run {campaign}")
+        assert not ledger.reserve_request(campaign, "search", 0.5, terms)  # its share
+        assert ledger.reserve_request(campaign, "confirmation", 0.5, terms)
+        assert not ledger.reserve_request(campaign, "confirmation", 0.5, terms)
+    ledger.move_spent("one", "two", "again")
+    assert ledger.money_left("confirmation", Terms(max_cost=1.5, run="again")) == 0.5
     assert not ledger.spent_in("one")
     spent = total_spent(list(ledger.spent_in("two").values()))
     assert spent == Spent(requests=2, cost=1.0)

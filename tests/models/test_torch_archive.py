@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nomos import ModelError
-from nomos.models.screening.torch_archive import screen_export
+from nomos.models.screening.torch_files import screen_export
 
 LEAF = {"type": None, "context": None, "children_spec": []}
 TENSOR = {"sizes": [{"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}]}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nomos import ModelError
-from nomos.models.screening.torchscript import screen_script
+from nomos.models.screening.torch_files import screen_script
 
 
 def script(path: Path, line: str, pickled: bytes = b"") -> Path:

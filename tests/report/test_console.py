@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-from nomos.report.console import RunConsole
-from nomos.report.screen import Screen
+from nomos.report.console import RunConsole, Screen
 from nomos.runner.driver import Driver
 from nomos.runner.jobs import Job
 from nomos.runner.options import Options

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from nomos.report.texts import (
     count_of,
     fit_texts,
-    make_printable,
     percent,
     terminal_lines,
     word_changes,
@@ -56,10 +55,6 @@ def test_a_long_text_is_cut_around_its_change():
 def test_a_text_alone_says_how_much_is_left_out():
     (pieces,) = fit_texts(["y" * 50], 40)
     assert [piece.text for piece in pieces] == ["y" * 40, " … 10 more characters"]
-
-
-def test_what_a_terminal_would_act_on_is_replaced():
-    assert make_printable("a\x1b[31m\x00b\n") == "a�[31m�b\n"
 
 
 def test_a_change_is_marked_word_by_word():

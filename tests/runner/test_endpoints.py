@@ -37,7 +37,7 @@ class Talk(Domain):
     @MARK
     def shout(self, BODY
 """
-ESTIMATE = "100 cases would cost about 6.00, .* is enough for about 33"
+ESTIMATE = "about 200 requests, for 6.[0-9]+ to 14.[0-9]+, .*--max-cost 2 ends the run"
 KINDS = {
     "batched": ("batched", "texts):\n        return self.model.predict(texts)"),
     "concurrent": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from typing import Any
 
@@ -13,7 +14,7 @@ import nomos
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
-from nomos.runner.campaigns.explained.sample import Sample, choose_rows
+from nomos.runner.campaigns.explained.sampling import Sample, choose_rows
 from nomos.runner.executors import worker
 from tests.runner.driving import without_check
 
@@ -89,6 +90,36 @@ def test_groups_are_made_after_the_time_of_a_campaign(
     result = run(search="random", budget=10**9, time=0.2)
     assert result.reason == "the time is up"
     assert result.analysis is not None and result.analysis.groups
+
+
+def test_bugs_are_explained_when_somebody_looks_and_by_the_model_that_they_are_of() -> (
+    None
+):
+    sent: list[int] = []
+    shift = 0
+
+    def counting(rows: Any) -> Any:
+        sent.append(len(rows))
+        return predict(np.asarray(rows) + np.array([shift, 0]))
+
+    def tried() -> Result:
+        frame = pytest.importorskip("pandas").DataFrame(PEOPLE)
+        return nomos.run(RISE, inputs=frame, predict=counting, search="random")
+
+    result, before = tried(), len(sent)
+    assert result.verdict == "violated" and result.counts.confirmed
+    assert result.analysis is not None and result.analysis.flakiness is not None
+    assert len(sent) == before
+    assert pickle.loads(pickle.dumps(result.analysis)) == result.analysis
+    assert result.analysis.groups and len(sent) > before
+    asked = result.calls.by_phase
+    assert result.calls.asked == sum(asked.values()) and asked["shrinking"] > 0
+    later = tried()
+    shift = 3
+    with pytest.warns(RuntimeWarning, match="answers otherwise than in the campaign"):
+        assert later.analysis is not None and later.analysis.groups == ()
+    assert later.analysis != result.analysis
+    assert not any(bug.shrunk for bug in later.bugs)
 
 
 def test_a_result_keeps_its_groups_as_data() -> None:

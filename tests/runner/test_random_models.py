@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import nomos
 from nomos.cli import cli
+from nomos.report.view import remarks_on
 from nomos.results.excess import case_power, excess_power
 from nomos.results.result import Result
 
@@ -148,6 +149,8 @@ def test_a_property_of_a_single_question_has_no_control(
 ) -> None:
     result = run(SPEC.replace(STRAIGHT, block), budget=50)
     assert result.verdict == "violated" and result.counts.pairs == 0
+    (shown,) = [one.text for one in remarks_on([result]) if "A/A" in one.text]
+    assert "asks a random model one thing" in shown and "repeats 10;" in shown
 
 
 @pytest.mark.parametrize("mode", ["coroutines", "sequential"])
@@ -168,12 +171,16 @@ def test_a_control_that_asks_what_the_case_asks_is_none(
     result = run(spec, noise=0.3, mode=mode, batch=7)
     assert result.verdict == "failed" and result.counts.violations > 20
     assert "no A/A control" in result.problem and "repeats 10;" in result.problem
+    assert result.counts.pairs == 0 and not result.bugs
     assert run(spec, noise=0.0, mode=mode).verdict == "none-found"
-    # Where some cases ask something else, the control is one.
+    # A control is one of the cases that ask something else, and excuses no others.
     varied = spec.replace("(x, x)]", "(x, x + (x < 9))]").replace(
         "x + 0", "x + (x < 9)"
     )
-    assert run(varied, noise=0.3, mode=mode, batch=7).verdict == "none-found"
+    some = run(varied, noise=0.3, mode=mode, batch=7)
+    assert some.verdict == "failed" and 0 < some.counts.pairs < 20
+    only = varied.replace("output a;", "requires x < 9;\noutput a;", 1)
+    assert run(only, noise=0.3, mode=mode, batch=7).verdict == "none-found"
 
 
 def test_noise_that_is_added_in_a_var_belongs_to_the_case(folder: Path) -> None:

@@ -13,7 +13,7 @@ from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import no_verdicts
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
-from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.planning import Generations
 from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Boundaries, Genetic, Guided, strategy_by_name

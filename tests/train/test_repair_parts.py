@@ -340,7 +340,7 @@ def test_no_two_purposes_share_a_seed() -> None:
 def test_constraints_that_an_estimator_has_are_kept() -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    from nomos.train.estimators import with_directions
+    from nomos.train.repairable import with_directions
 
     own = HistGradientBoostingClassifier(monotonic_cst=[1, 0, -1])
     assert with_directions(own, {1: -1, 2: 1}, 3).monotonic_cst == [1, -1, 1]

@@ -20,8 +20,6 @@ Formulas are calculated in doubles on the ends of intervals. Rounding keeps orde
 results enclose what a spec calculates. A box that is not decided so is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

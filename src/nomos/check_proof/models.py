@@ -1,7 +1,5 @@
 """Readers of model files, each with the library of the model alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

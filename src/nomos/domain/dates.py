@@ -1,7 +1,5 @@
 """Features that are dates: numbers of days for a spec, texts for a reader."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """What a domain's own code raises, told in one sentence with its place."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from collections import Counter

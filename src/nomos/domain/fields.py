@@ -205,14 +205,14 @@ def philox(counter: Any, seed: Any, number: int) -> tuple[Any, Any, Any, Any]:
     words = [counter + seed * 0, seed * 0, seed * 0, seed * 0]
     key, other = seed, _to_signed(number)
     for _ in range(10):
-        low, high = _product(words[0], _MULTIPLIERS[0])
-        low_2, high_2 = _product(words[2], _MULTIPLIERS[1])
+        low, high = _multiply_words(words[0], _MULTIPLIERS[0])
+        low_2, high_2 = _multiply_words(words[2], _MULTIPLIERS[1])
         words = [high_2 ^ words[1] ^ key, low_2, high ^ words[3] ^ other, low]
         key, other = key + _STEPS[0], _to_signed((other + _STEPS[1]) & (2**64 - 1))
     return words[0], words[1], words[2], words[3]
 
 
-def _product(word: Any, factor: int) -> tuple[Any, Any]:
+def _multiply_words(word: Any, factor: int) -> tuple[Any, Any]:
     """Return the lower and the upper 64 bits of a product of unsigned numbers."""
     a, b = word >> 32 & _MASK, word & _MASK
     c, d = factor >> 32, factor & _MASK

@@ -1,7 +1,5 @@
 """How `import name;` finds its file, and how a domain is loaded and built."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import types

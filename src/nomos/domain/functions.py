@@ -1,7 +1,5 @@
 """`@batched`, `@random`, `@total`: what a domain says of its functions."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -90,6 +90,7 @@ class Terms:
         calls: The most requests of a campaign, those that are sent again included.
         max_cost: The most that the requests of a campaign may cost.
         prices: By model, what a million tokens, or a request, cost.
+        run: The run whose money is spent, that of all its campaigns together.
     """
 
     concurrency: int = 8
@@ -100,6 +101,7 @@ class Terms:
     calls: int | None = None
     max_cost: float | None = None
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    run: str = ""
 
 
 _NO_ENDS: Mapping[Phase, float] = {}  # a plain one: workers get it by pickle
@@ -121,8 +123,8 @@ class Lease:
     """The calls that one task may make, and those that it made, by what for."""
 
     __slots__ = (
-        "asked", "beat", "campaign", "ends", "failure", "granted", "phase", "raised",
-        "report", "terms",
+        "asked", "beat", "campaign", "drafts", "ends", "failure", "granted", "phase",
+        "raised", "report", "terms",
     )  # fmt: skip
 
     def __init__(
@@ -138,6 +140,8 @@ class Lease:
         self.failure = ""  # the last exception of a batched function
         self.report = report  # says the count where it outlives this process
         self.terms = terms or Terms()
+        # What requests would cost, at least and at most; None: they are sent.
+        self.drafts: list[tuple[float, float]] | None = None
         self.beat = beat  # says that calls which have a time-out of their own go on
 
     @property

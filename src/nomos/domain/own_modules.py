@@ -7,8 +7,6 @@ always compiled from their text, and modules of its names that came from elsewhe
 aside. They come back when their own project is current again.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
@@ -93,7 +91,7 @@ class Project:
         before, _finder.current = _finder.current, self
         if before is not None:
             before.remember()
-        if any(_digest(module) != told for module, told in self._loaded.values()):
+        if any(_hash_module(module) != told for module, told in self._loaded.values()):
             for name, (module, _) in self._loaded.items():
                 if sys.modules.get(name) is module:
                     del sys.modules[name]
@@ -133,7 +131,7 @@ class Project:
             if (known is None or known[0] is not module) and self._is_own(name, module):
                 loader = _loader(module)
                 told = loader.digest if isinstance(loader, _TextLoader) else ""
-                self._loaded[name] = module, told or _digest(module)
+                self._loaded[name] = module, told or _hash_module(module)
 
     def has(self, file: str | None) -> bool:
         """Tell whether a file or folder is one of the project's own."""
@@ -207,7 +205,7 @@ def _is_text(file: str | None) -> TypeGuard[str]:
     return file is not None and file.endswith(".py")
 
 
-def _digest(module: ModuleType) -> str:
+def _hash_module(module: ModuleType) -> str:
     try:
         return sha256(Path(_file(module) or "").read_bytes()).hexdigest()
     except OSError:  # it is a folder, or it is gone, and so is what it said

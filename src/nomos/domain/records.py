@@ -5,8 +5,6 @@ them. A record is a value: setting a feature makes a copy. Numbers come out as P
 own, whatever held them, so that every way of running a spec reckons alike.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

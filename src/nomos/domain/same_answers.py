@@ -5,8 +5,6 @@ differ by rounding: little beside the *spread* of the answers, so that neither a
 offset (500.2, 500.3) nor a small unit (scores below 0.01) hides what changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Number
 from typing import Any

@@ -4,8 +4,6 @@ A row is an array of numbers. A feature reads from its columns the value that a 
 sees and writes such a value back, for one row or for many: the row is the last axis.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator

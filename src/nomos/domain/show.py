@@ -6,8 +6,6 @@ too little by itself (a game must be played to be seen). A report knows how to d
 each kind, and nothing of domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Number
@@ -101,7 +99,7 @@ def show_record(
             return given
         record = given if isinstance(given, np.ndarray) else record
     if isinstance(record, np.ndarray):
-        return _array(record, schema)
+        return _to_array(record, schema)
     if isinstance(record, str):
         return Words(record)
     if isinstance(record, Mapping):
@@ -129,7 +127,7 @@ def looks(
         raise DomainError(f"{type(domain).__name__} shows no record: {why}") from None
 
 
-def _array(record: Array, schema: Schema | None) -> Shown | None:
+def _to_array(record: Array, schema: Schema | None) -> Shown | None:
     if schema is not None and record.shape == (schema.width,):
         read = {name: read(record[at]) for name, read, at in schema.readers}
         return Fields(read)

@@ -5,8 +5,6 @@ change in place what it was given. So what it answers is copied where it enters,
 two cases hold the same thing. Numbers become Python's own there, which never wrap.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -112,7 +110,9 @@ def check_classes(instance: Any, function: str, answers: Any) -> None:
     if not isinstance(declared, Mapping) or function not in declared:
         return
     classes = [plain(one) for one in declared[function]]
-    for given in np.unique(answers) if isinstance(answers, np.ndarray) else answers:
+    if isinstance(answers, np.ndarray) and answers.size > 1:
+        answers = np.unique(answers)
+    for given in answers:
         if plain(given) not in classes:
             raise ModelError(
                 f"`{function}` answered {plain(given)!r}, which is none of the classes"

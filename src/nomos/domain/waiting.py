@@ -11,8 +11,6 @@ whole campaign (a model that cannot be used, calls that are spent, an interrupti
 calls in flight come to their end, and begins no more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import os
@@ -33,13 +31,13 @@ _BEAT_S = 0.2  # how often a wait says that it goes on
 _ENDS_ALL = (ModelError, Stop)  # no single case is to blame
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _open_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of this process, which never ends before it."""
-    return _loop_of(os.getpid())
+    return _start_loop(os.getpid())
 
 
 @cache
-def _loop_of(_process: int) -> asyncio.AbstractEventLoop:
+def _start_loop(_process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name=_THREAD, daemon=True).start()
     return loop
@@ -47,7 +45,7 @@ def _loop_of(_process: int) -> asyncio.AbstractEventLoop:
 
 def begin_work(work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
     """Let a coroutine run on the loop of this process; nobody waits for it."""
-    asyncio.run_coroutine_threadsafe(work(), _loop())
+    asyncio.run_coroutine_threadsafe(work(), _open_loop())
 
 
 def wait_for(
@@ -65,7 +63,7 @@ def wait_for(
             " others: `await model.ask(...)`, or a `@concurrent` function without `async`"
         )
     beat = current_lease().beat if ends_in_time else lambda: None
-    future = asyncio.run_coroutine_threadsafe(work, _loop())
+    future = asyncio.run_coroutine_threadsafe(work, _open_loop())
     try:
         while True:
             try:

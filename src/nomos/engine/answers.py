@@ -256,7 +256,7 @@ class Memory:
         again = (self._state[places] == _KNOWN) & self._doubts[places]
         if again.any():
             second, new = np.flatnonzero(again), np.flatnonzero(~again)
-            self._compare(places[second], take(answers, second), failed[second])
+            self._compare_second(places[second], take(answers, second), failed[second])
             places, answers, failed = places[new], take(answers, new), failed[new]
             if not len(new):
                 return True
@@ -302,7 +302,7 @@ class Memory:
         """Tell whether a place is to be asked for a second time."""
         return not self.is_off and bool(self._doubts[place])
 
-    def _compare(self, places: Array, answers: Column, failed: Array) -> None:
+    def _compare_second(self, places: Array, answers: Column, failed: Array) -> None:
         """Count the places about which something else is said the second time."""
         assert self._answers is not None
         known = np.flatnonzero(self._state == _KNOWN)[:_MOST_MEASURED]

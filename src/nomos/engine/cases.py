@@ -20,6 +20,7 @@ from nomos.engine.choices import (
     Stream,
     choice_of,
     choices_of,
+    mix_seed,
     replay_choice,
 )
 
@@ -82,15 +83,21 @@ class ListedCases:
 
     One that draws more than it knows has to wait; `low` and `high` then say what it
     could have drawn, and `endless` what cannot be listed. With `checks`, so has one
-    whose choice is not in the range that it draws from: a run in isolation says so.
+    whose choice is not in the range that it draws from: a run in isolation says so. One that
+    `draws_on`, as a repeat with other samples may, has new choices behind those it knows.
     """
 
     def __init__(
-        self, known: Array, lengths: Array | None = None, *, checks: bool = True
+        self,
+        known: Array,
+        lengths: Array | None = None,
+        *,
+        checks: bool = True,
+        draws_on: bool = False,
     ) -> None:
         self.count = len(known)
         self.known = known
-        self.checks = checks
+        self.checks, self.draws_on = checks, draws_on
         if lengths is None:
             lengths = np.full(self.count, known.shape[1], dtype=np.int64)
         self.lengths = lengths
@@ -101,7 +108,8 @@ class ListedCases:
     def part(self, first: int, count: int) -> ListedCases:
         """Return some of the cases."""
         chosen = slice(first, first + count)
-        return ListedCases(self.known[chosen], self.lengths[chosen])
+        known, lengths = self.known[chosen], self.lengths[chosen]
+        return ListedCases(known, lengths, draws_on=self.draws_on)
 
     def choices(self) -> list[list[int]]:
         """Return the choices of each case."""
@@ -113,8 +121,11 @@ class ListedCases:
         return CaseDraws(partial(self.choice, row))
 
     def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
-        """Return the known choice of one case."""
+        """Return the known choice of one case, or a new one behind them."""
         known = self.known[row, : self.lengths[row]].tolist()
+        if self.draws_on and position >= len(known):
+            seed = mix_seed(hash(tuple(known)), position)  # integers hash alike
+            return choice_of(2 * seed, kind, low, high)
         return replay_choice(known, position, kind, low, high)
 
     def draw(

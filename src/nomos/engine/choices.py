@@ -16,8 +16,6 @@ often has other cases for the same seed; and the order of draws must not depend 
 in which a spec is executed.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable, Sequence

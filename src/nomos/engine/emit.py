@@ -3,8 +3,6 @@
 They are the body of the function that runs one case. Every node keeps its line in the spec, so tracebacks point there.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Collection, Sequence
@@ -92,7 +90,7 @@ class Emitter:
         """Return the statement that makes plain values of the outputs."""
         names = ", ".join(self.spec.outputs)
         call = f"{self.case}.outputs({names})"
-        made: ast.stmt = _parse_statement(f"{names} = {call}" if names else call)
+        made: ast.stmt = _statement_of(f"{names} = {call}" if names else call)
         # An output that is missing is missing at the end of the block.
         block = self.spec.code.statements
         return ast.copy_location(made, block[-1]) if block else made
@@ -105,7 +103,7 @@ class Emitter:
             size = len(self.spec.lists.get(base, ()))
             several = f"[{draw} for _ in {self.case}.range({size})]"
             draws[base] = draw if base == name else several
-        return [_parse_statement(f"{name} = {value}") for name, value in draws.items()]
+        return [_statement_of(f"{name} = {value}") for name, value in draws.items()]
 
     def let(self, let: core.Let) -> ast.stmt:
         """Return the assignment of a var."""
@@ -125,7 +123,7 @@ class Emitter:
     ) -> ast.stmt:
         arguments: list[ast.expr] = [ast.Constant(condition.text)]
         if action == "violate":
-            arguments.append(self._values(condition.indices))
+            arguments.append(self._emit_values(condition.indices))
         otherwise = ast.Expr(self._ours(action, *arguments))
         # A `forall` that fails says where: its indices are names of the case by then.
         loops: list[ast.comprehension] = []
@@ -133,7 +131,7 @@ class Emitter:
         while action == "violate" and isinstance(test, core.Quantifier):
             if test.word != "forall":
                 break
-            loops.append(self._loop(test))
+            loops.append(self._emit_loop(test))
             test = test.body
         told = self.notes and number is not None and not loops
         emitted = (
@@ -160,7 +158,7 @@ class Emitter:
         tell = self._ours("tell_rate", ast.Constant(number), told)
         return self._at(ast.Expr(tell), rate.event.span)
 
-    def _loop(self, expr: core.Quantifier) -> ast.comprehension:
+    def _emit_loop(self, expr: core.Quantifier) -> ast.comprehension:
         """Return the loop over the indices of a quantifier."""
         over: ast.expr = ast.Constant(expr.size)
         if expr.over is not None:
@@ -178,13 +176,13 @@ class Emitter:
         wanted = [] if expr.condition is None else [self._truth(expr.condition)]
         return ast.comprehension(target, indices, wanted, 0)
 
-    def _values(self, indices: Sequence[str]) -> ast.expr:
+    def _emit_values(self, indices: Sequence[str]) -> ast.expr:
         """Return the values of the case by their names, where a `forall` fails too."""
         spec = self.spec
         before = (*spec.inputs, *(let.name for let in spec.variables))
         names = (*before, *spec.outputs, *(let.name for let in spec.later_variables))
         pairs = [f"{name!r}: {name}" for name in (*names, *indices)]
-        values: ast.expr = _parse_statement("{" + ", ".join(pairs) + "}").value
+        values: ast.expr = _statement_of("{" + ", ".join(pairs) + "}").value
         return values
 
     def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
@@ -238,13 +236,13 @@ class Emitter:
                 negative = ast.UnaryOp(ast.USub(), emit(operand))
                 return negative if is_number else self._ours("negate", emit(operand))
             case core.Arithmetic():
-                return self._arithmetic(expr)
+                return self._emit_arithmetic(expr)
             case core.Compare():
-                return self._compare(expr)
+                return self._emit_comparison(expr)
             case core.Contains(items=items, item=item):
                 return self._ours("contains", emit(items), emit(item))
             case core.Logic():
-                return self._logic(expr)
+                return self._emit_logic(expr)
             case core.Conditional(test=test, yes=yes, no=no):
                 return ast.IfExp(emit(test), emit(yes), emit(no))
             case core.Index(items=items, index=index):
@@ -257,7 +255,7 @@ class Emitter:
             case _:
                 assert_never(expr)
 
-    def _arithmetic(self, expr: core.Arithmetic) -> ast.expr:
+    def _emit_arithmetic(self, expr: core.Arithmetic) -> ast.expr:
         """Emit a chain from its left end, so that its length costs no stack."""
         spine = core.arithmetic_chain(expr)
         first, steps = spine[-1].left, spine[::-1]
@@ -281,10 +279,10 @@ class Emitter:
             item = ast.Name(expr.item, ast.Store())
             each = ast.comprehension(item, listed, [], 0)
             return ast.ListComp(self.expression(expr.body), [each])
-        values = ast.GeneratorExp(self.expression(expr.body), [self._loop(expr)])
+        values = ast.GeneratorExp(self.expression(expr.body), [self._emit_loop(expr)])
         return self._ours(_FOLDS[expr.word], values)
 
-    def _compare(self, expr: core.Compare) -> ast.expr:
+    def _emit_comparison(self, expr: core.Compare) -> ast.expr:
         left, right = self.expression(expr.left), self.expression(expr.right)
         if expr.levels:
             names: list[ast.expr] = [ast.Constant(level) for level in expr.levels]
@@ -296,7 +294,7 @@ class Emitter:
             return self._ours("equal", left, right)
         return ast.Compare(left, [_operator(expr.operator)], [right])
 
-    def _logic(self, expr: core.Logic) -> ast.expr:
+    def _emit_logic(self, expr: core.Logic) -> ast.expr:
         left, right = self._truth(expr.left), self._truth(expr.right)
         match expr.operator:
             case "&&":
@@ -334,18 +332,18 @@ def lists_of(spec: core.Spec) -> list[ast.stmt]:
 
 def _variable(name: str) -> ast.expr:
     """Return the use of a name, `xs[0]` being an item of `xs`."""
-    value: ast.expr = _parse_statement(name).value
+    value: ast.expr = _statement_of(name).value
     return value
 
 
 @cache
 def _operator(sign: str) -> Any:
     """Return an operator, which is written as in Python."""
-    value = _parse_statement(f"a {sign} b").value
+    value = _statement_of(f"a {sign} b").value
     return value.ops[0] if isinstance(value, ast.Compare) else value.op
 
 
-def _parse_statement(text: str) -> Any:
+def _statement_of(text: str) -> Any:
     """Return a statement from its text, without its places: they are the spec's."""
     (statement,) = ast.parse(text).body
     for node in ast.walk(statement):

@@ -145,9 +145,6 @@ class Judged:
     inputs: str = ""
     is_spent: bool = False
     control: Array | None = None  # verdicts on the control of each case
-    control_differs: bool = (
-        False  # whether one of them asks something else than its case
-    )
 
     def __len__(self) -> int:
         return len(self.verdicts)

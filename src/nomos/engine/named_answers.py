@@ -1,7 +1,5 @@
 """Names in a spec: of answers that the model never gives, of levels that it never saw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

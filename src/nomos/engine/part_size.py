@@ -1,7 +1,5 @@
 """How many cases are run at once: as memory, calls and time allow, and as pays off."""
 
-from __future__ import annotations
-
 import math
 
 from nomos.device import free_cache
@@ -10,7 +8,7 @@ from nomos.domain.meter import current_lease
 # Large records, such as sounds, are run in smaller parts than a chunk of rows.
 _MOST_BYTES = 2**25
 _FEWEST = 64
-_ALL = 2**62
+_TRIED = 4  # cases, before it is known what one costs
 _FIRST_BYTES = 2**29  # of the records of a part on a device; it grows while that pays
 _COPIES = 16  # of a record: changed ones, draws, and what a network makes of it
 _FASTER = 1.01  # what a larger part must win to be worth its memory
@@ -59,10 +57,10 @@ class PartSize:
         if lease.terms.max_cost is not None:
             from nomos.models.serving.ledger import count_affordable
 
-            left = min(
-                count_affordable(lease, lease.terms.max_cost),
-                _ALL if left is None else left,
-            )
+            # Half of it: what a part that is too large has asked is of no use to it. What is
+            # known costs nothing, so a few are tried when the money is used up.
+            fit = count_affordable(lease) // (2 * self._calls)
+            most = min(most, max(_TRIED, fit))
         if left is None:
             return most
         if violations is None:

@@ -27,6 +27,7 @@ from nomos.domain.reading.source import labels_of, source_of
 from nomos.domain.records import (
     Column,
     get_feature,
+    numbers,
     set_feature,
     to_column,
 )
@@ -67,7 +68,9 @@ class Running(Counted):
         self.places: Sequence[int] = []
         self.in_block = False
         self.asked: Any = None  # of the model in the block, first
-        self.changed: bool | None = None  # whether it was asked something else later
+        self.changed = (
+            program.begins_changed
+        )  # whether it was asked something else later
 
     def note_input(self, arguments: tuple[Any, ...]) -> None:
         """Compare what the block asks the model with what it asked first."""
@@ -113,8 +116,7 @@ class Running(Counted):
         if resampling.is_control:
             self.asked_first = self.asked_first or {}
             first = self.asked_first.setdefault(name, asked)
-            if not resampling.differs and not are_equal(first, asked):
-                resampling.differs.append(name)
+            self.changed = self.changed or not are_equal(first, asked)
             asked = first
         return mix_seed(seed, resampling.number), asked
 
@@ -148,6 +150,7 @@ class Program:
         self._draw_from(source, labels_of(domain, len(source)))
         self._asks: dict[str, bool] = {}
         self.resampling: Resampling | None = None
+        self.begins_changed: bool | None = None  # whether the model is asked two things
         if self.labels is not None and len(spec.inputs) > 1:
             self._check_labels_told_apart()
         add_unseen_levels(spec, domain)
@@ -159,14 +162,12 @@ class Program:
         self.rows: SourceRows | None = None  # the source, where it is an array of rows
         if isinstance(source, np.ndarray) and source.ndim > 1:
             self.rows = SourceRows(self.source, self.schema)
-        self.labels: Sequence[Any] | None = labels
-        self._is_value: dict[int, bool] = {}
+        self.labels, self._is_value = labels, dict[int, bool]()
 
     def with_inputs(self, rows: Any, labels: Sequence[Any] | None = None) -> Program:
         """Return the same program drawing from other records."""
         other = copy.copy(self)
-        # They depend on the source.
-        for name in ("can_remember", "label_column", "pairs"):
+        for name in ("can_remember", "label_column", "pairs"):  # of the source
             other.__dict__.pop(name, None)
         other._draw_from(rows, labels)
         return other
@@ -175,15 +176,14 @@ class Program:
         """Return the same program, whose random models give other samples."""
         other = copy.copy(self)
         other.resampling = resampling
+        other.begins_changed = False if resampling.is_control else None
         return other
 
     @cached_property
     def random_models(self) -> frozenset[str]:
         """The functions that draw, and that the block alone calls."""
-        own = frozenset(
-            n for n in self.spec.code.called if draws(self.functions.get(n))
-        )
-        return own - functions_of_conditions(self.spec)
+        own = {n for n in self.spec.code.called if draws(self.functions.get(n))}
+        return frozenset(own - functions_of_conditions(self.spec))
 
     @cached_property
     def has_control(self) -> bool:
@@ -191,8 +191,7 @@ class Program:
 
         With `repeats`, the spec itself says how often a case may fail.
         """
-        spec = self.spec
-        return not spec.repeats and asks_for_several(spec, self.random_models)
+        return not self.spec.repeats and asks_for_several(self.spec, self.random_models)
 
     @cached_property
     def pairs(self) -> dict[int, PairIndex]:
@@ -234,12 +233,9 @@ class Program:
     @property
     def device(self) -> str:
         """Where the domain has its tensors; the processor, where it has none."""
-        return self.domain.device if self._has_tensors else "cpu"
-
-    @cached_property
-    def _has_tensors(self) -> bool:
         found = (member for _, member in members(type(self.domain)))
-        return any(getattr(member, "tensors", False) for member in found)
+        is_tensors = any(getattr(member, "tensors", False) for member in found)
+        return self.domain.device if is_tensors else "cpu"
 
     @property
     def case_bytes(self) -> int:
@@ -263,9 +259,10 @@ class Program:
             return False
         if isinstance(self.source, np.ndarray):
             return True
-        if not isinstance(self.source, list | tuple):
-            return False  # it makes its items when asked: someone may change them
-        return all(isinstance(i, np.ndarray) or is_value(i) for i in self.source)
+        # Any other sequence makes its items when asked: someone may change them.
+        return isinstance(self.source, list | tuple) and all(
+            isinstance(i, np.ndarray) or is_value(i) for i in self.source
+        )
 
     def label_at(self, place: int) -> Any:
         """Return the label of an item of the source."""
@@ -276,12 +273,16 @@ class Program:
     @cached_property
     def label_column(self) -> Column:
         """The labels of all items."""
+        labels: Any = self.labels
+        if isinstance(labels, np.ndarray) and labels.dtype.kind in "bi":
+            return numbers(labels, copy=True)
         return to_column([self.label_at(place) for place in range(len(self.source))])
 
     def draws(self, name: str) -> bool:
         """Tell whether a function of this name draws."""
-        own = self.functions.get(name)
-        return name in ("randInt", "randReal") if own is None else draws(own)
+        if name in self.functions:
+            return draws(self.functions[name])
+        return name in ("randInt", "randReal")
 
     def find_batched(self, name: str) -> BoundBatched | None:
         """Return a batched function, None if the name stands for no such thing."""
@@ -320,9 +321,8 @@ class Program:
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
-            is_model = name in self.plain_models
-            is_compared = name in self.compared
-            names[name] = _bind_function(name, function, current, is_model, is_compared)
+            how = name in self.plain_models, (is_compared := name in self.compared)
+            names[name] = _bind_function(name, function, current, *how)
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):

@@ -4,10 +4,8 @@ What is drawn in a `var` is part of the case, as noise that is added to an input
 block alone draws is a sample of a model.
 """
 
-from __future__ import annotations
-
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nomos.lang import core
 
@@ -21,14 +19,12 @@ _LOOPS = (
 class Resampling:
     """New samples of random models for the same case: the `number`-th.
 
-    Where it is the control, each call of a model asks what its first call asked; `differs`
-    has a model that would have asked something else. Where it stays empty, the control is
-    the case itself, whatever the block looks like.
+    Where it is the control, each call of a model asks what its first call asked. A case
+    that would have asked nothing else has no control: that run of it is `unchanged`.
     """
 
     number: int
     is_control: bool = False
-    differs: list[str] = field(default_factory=list, compare=False)
 
 
 def functions_of_conditions(spec: core.Spec) -> frozenset[str]:

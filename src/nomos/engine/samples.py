@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.engine.cases import Cases, KnownCase, ListedCases
-from nomos.engine.choices import Kind, choice_of, mix_seed
 from nomos.engine.interpreter import Verdict
 from nomos.engine.judged import Judged, Limits
 from nomos.engine.vectorized.chunk import pad_choices
@@ -41,23 +40,6 @@ class PairTest(Protocol):
         ...
 
 
-class RepeatedCases(ListedCases):
-    """Cases whose choices are known, which may draw more than they did with other samples."""
-
-    def part(self, first: int, count: int) -> RepeatedCases:
-        """Return some of the cases."""
-        chosen = slice(first, first + count)
-        return RepeatedCases(self.known[chosen], self.lengths[chosen])
-
-    def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:
-        """Return the known choice of one case, or a new one behind them."""
-        count = int(self.lengths[row])
-        if position < count:
-            return super().choice(row, position, kind, low, high)
-        known = hash(tuple(self.known[row, :count].tolist()))  # integers hash alike
-        return choice_of(2 * mix_seed(known, position), kind, low, high)
-
-
 def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
     """Run the control of the cases that were judged; end where its calls do."""
     control = engine.with_samples(_CONTROL, is_control=True)
@@ -65,9 +47,7 @@ def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
         judged = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
     if judged.is_spent:
         whole = replace(whole.first(len(judged)), is_spent=True)
-    resampling = control.program.resampling
-    differs = resampling is not None and bool(resampling.differs)
-    return replace(whole, control=judged.verdicts, control_differs=differs)
+    return replace(whole, control=judged.verdicts)
 
 
 def repeat_cases(
@@ -75,20 +55,23 @@ def repeat_cases(
 ) -> None:
     """Repeat cases and their controls, all together, until each is decided.
 
-    It ends earlier where the calls of the model are used up.
+    It ends earlier where the calls of the model are used up. A failure counts beside one
+    that has a verdict: what crashed, or has no control, is evidence of nothing.
     """
     number, left = _CONTROL, list(range(len(cases)))
     while left := [place for place in left if tests[place].decision is None]:
-        some, failed = [cases[place] for place in left], []
+        some, verdicts = [cases[place] for place in left], []
         for is_control in (False, True):
             number += 1
             arm = engine.with_samples(number, is_control=is_control)
             try:
-                failed.append(judge_samples(arm, some) == Verdict.VIOLATED)
+                verdicts.append(judge_samples(arm, some))
             except CallsSpent:
                 return
-        for place, fails, control_fails in zip(left, *failed, strict=True):
-            tests[place].add_pair(bool(fails), bool(control_fails))
+        for place, *pair in zip(left, *verdicts, strict=True):
+            is_judged = max(pair) <= Verdict.VIOLATED
+            fails = [is_judged and bool(one == Verdict.VIOLATED) for one in pair]
+            tests[place].add_pair(*fails)
 
 
 def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
@@ -97,7 +80,8 @@ def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
     if any(case.records for case in cases):
         found = [arm.replay(case.choices, case.records).verdict for case in cases]
         return np.array(found)
-    listed = RepeatedCases(*pad_choices([case.choices for case in cases]))
+    choices = pad_choices([case.choices for case in cases])
+    listed = ListedCases(*choices, draws_on=True)
     judged = arm.run(listed, _ALL, repeat=False)
     if judged.is_spent:
         raise CallsSpent

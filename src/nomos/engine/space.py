@@ -1,7 +1,5 @@
 """All the cases there are: the choices of a spec listed, level by level of its draws."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Lets a worker say what it is about to run, for whoever must know if it dies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 WHOLE_CHUNK = -1

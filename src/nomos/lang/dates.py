@@ -4,8 +4,6 @@ A spec calculates with these numbers, and sees texts. A day is a whole number; t
 a day is the rest, to the microsecond.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Nodes at places in the source, and one walk for the tree as written and the core."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cache

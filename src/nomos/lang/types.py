@@ -1,7 +1,5 @@
 """The types of the language, and what a domain offers to a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum

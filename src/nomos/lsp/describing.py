@@ -5,8 +5,6 @@
 Its answer is one line of JSON on standard output. What the domain prints goes nowhere.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import inspect

@@ -1,7 +1,5 @@
 """A spec as an editor has it: its text, its tree, its mistakes, what it imports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What the domains of open specs offer, learned from processes that import them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

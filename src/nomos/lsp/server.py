@@ -1,7 +1,5 @@
 """`nomos lsp`: the requests of an editor, each answered by a function of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import sys

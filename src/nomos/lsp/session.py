@@ -1,7 +1,5 @@
 """The open specs of an editor, checked while they are written."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from pathlib import Path

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class Adapter:
         forgotten: What a file of its kind does not say of how it was trained.
     """
 
+    is_endpoint: ClassVar[bool] = False  # whether it answers one question a request
     classes: Array | None = None
     width: int | None = None
     shape: tuple[int | None, ...] = ()

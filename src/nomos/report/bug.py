@@ -16,9 +16,10 @@ from nomos.report.pictures import (
     text_blocks,
     wav_bytes,
 )
-from nomos.report.texts import make_printable, terminal_lines
+from nomos.report.texts import terminal_lines
 from nomos.results.result import Bug
 from nomos.store.rows import BugRecord
+from nomos.terminal import printable
 
 WIDTH = 120  # columns, where nobody says how many there are
 _LONGEST_VALUE = 48
@@ -84,7 +85,7 @@ def card_text(
     for name, scene in card.drawn.items():
         if isinstance(scene, Scene):
             text.append(f"  {name:<8} ", style="dim")
-            text.append(make_printable(scene.caption).replace("\n", "; ") + "\n")
+            text.append(printable(scene.caption).replace("\n", "; ") + "\n")
     return text
 
 
@@ -93,7 +94,7 @@ def cell_text(cell: Cell) -> Text:
     text = Text()
     for piece in cell:
         begin, end = _MARKS[piece.kind]
-        text.append(begin + make_printable(piece.text) + end, style=_STYLES[piece.kind])
+        text.append(begin + printable(piece.text) + end, style=_STYLES[piece.kind])
     return text
 
 
@@ -116,7 +117,7 @@ def _table_text(table: CardTable, *, everything: bool, width: int) -> Text:
     lines = [("", list(table.names), False)]
     for row in table.rows:
         kept = [[p.text for p in cell if p.kind != "del"] for cell in row.cells]
-        cells = [make_printable("".join(texts)).replace("\n", " ") for texts in kept]
+        cells = [printable("".join(texts)).replace("\n", " ") for texts in kept]
         lines.append((row.field, cells, True))
     lines += [(field, [word] * len(table.names), False) for field, word in same]
     columns = [max(len(line[1][i]) for line in lines) for i in range(len(table.names))]
@@ -146,7 +147,7 @@ def _one_below_the_other(table: CardTable, same: Sequence[tuple[str, str]]) -> T
             text.append(f"  * {name}.{row.field}: ", style="dim")
             text.append(cell_text(cell)).append("\n")
     for field, word in same:
-        text.append(f"    {field}: ", style="dim").append(f"{make_printable(word)}\n")
+        text.append(f"    {field}: ", style="dim").append(f"{printable(word)}\n")
     return text
 
 

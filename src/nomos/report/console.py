@@ -1,19 +1,23 @@
-"""Campaigns on the screen: bars where a person looks, lines where a pipe does."""
+"""Campaigns on the screen: bars where a person looks, lines where a pipe does.
+
+Whatever a text holds, `Screen` shows it as text.
+"""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.segment import Segment
 from rich.table import Table
 
 from nomos.report import summary
-from nomos.report.screen import Screen
 from nomos.report.view import next_bug_words
 from nomos.results.result import Counts, Result, Subject, count_words
 from nomos.runner import events
+from nomos.terminal import printable
 
 _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
 _REFRESH_S = 0.1
@@ -161,3 +165,16 @@ def _two_digits(number: int) -> str:
     """Write a number with two digits that count."""
     digits = max(0, len(str(number)) - 2)
     return f"{round(number, -digits):,}"
+
+
+class Screen(Console):
+    """Writes out what a terminal would act on; what rich itself adds stays."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """Yield the parts of what is shown."""
+        for part in super().render(renderable, options):
+            shown = part.text if part.control else printable(part.text)
+            yield Segment(shown, part.style, part.control)

@@ -41,7 +41,9 @@ def compare_sequences(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return {}
     pairs = _pair_items(rows)
     if isinstance(rows[0][0], list):
-        pairs = [pair for place, items in pairs for pair in _split_rows(place, items)]
+        pairs = [
+            pair for place, items in pairs for pair in _split_columns(place, items)
+        ]
     if not _count_differing(pairs):
         return {}
     return {
@@ -86,7 +88,7 @@ def _align_items(first: list[Any], second: list[Any]) -> Iterator[Pair]:
             yield str(place) if place < b else f"{behind}{place - b + 1}", items
 
 
-def _split_rows(place: str, items: tuple[Any, ...]) -> Iterator[Pair]:
+def _split_columns(place: str, items: tuple[Any, ...]) -> Iterator[Pair]:
     """Yield the numbers of rows, where all have as many."""
     lengths = {len(item) if isinstance(item, list) else -1 for item in items}
     if len(lengths) > 1 or lengths == {-1}:

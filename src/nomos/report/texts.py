@@ -12,6 +12,8 @@ from typing import Any, Literal
 from nomos.lang.python.block import find_block_end
 from nomos.lang.reading.tree import find_block
 from nomos.results import statistics
+from nomos.results.statistics import count_of as count_of
+from nomos.terminal import printable
 
 # Of shares that nothing is compared with.
 percent = partial(statistics.percent, least=0)
@@ -25,11 +27,6 @@ class Piece:
 
     kind: Literal["", "ins", "del", "cut"]
     text: str
-
-
-def count_of(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: 1 bug, 2,000 bugs."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def number_of(written: str, noun: str) -> str:
@@ -46,11 +43,6 @@ def clip_text(text: str, longest: int) -> str:
     """Return a text of about so many characters, and how many more there were."""
     left = len(text) - longest
     return text if left <= 0 else f"{text[:longest]} … {left} more characters"
-
-
-def make_printable(text: str) -> str:
-    """Replace what a terminal would act on."""
-    return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
 
 
 def common_start(texts: Sequence[str]) -> int:
@@ -92,7 +84,7 @@ def _text_window(text: str, start: int, longest: int) -> list[Piece]:
 
 def terminal_lines(texts: Sequence[str], longest: int) -> list[str]:
     """Return texts as lines of a terminal, cut; different ones stay different."""
-    flat = [make_printable(text).replace("\n", " ") for text in texts]
+    flat = [printable(text).replace("\n", " ") for text in texts]
     return [
         "".join(piece.text for piece in pieces) for pieces in fit_texts(flat, longest)
     ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
+from nomos.results.excess import NO_CONTROL
 from nomos.results.gate import by_subject
 from nomos.results.margins import histogram, join_margins
 from nomos.results.measured import measured_text
@@ -281,10 +282,11 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
     if counts.unchanged:
-        said = f"{count_of(counts.unchanged, 'case')} more changed nothing: all inputs of the"
-        yield Remark(
-            f"{said} model are equal (`allow unchanged;` in a spec counts them)"
+        said = (
+            f"{count_of(counts.unchanged, 'case')} more changed nothing: all inputs of"
         )
+        said += " the model are equal (`allow unchanged;` in a spec counts them)"
+        yield Remark(said)
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
@@ -306,6 +308,8 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
 
 
 def _remarks_of_reruns(result: Result) -> Iterable[Remark]:
+    if result.is_uncontrolled:
+        yield Remark(NO_CONTROL)
     if result.calls.are_reruns_known and not result.counts.pairs:
         yield Remark(
             "re-runs read the answers that are kept, so they say nothing of whether the"

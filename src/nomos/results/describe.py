@@ -25,7 +25,7 @@ def describe(value: Any, schema: Schema | None = None) -> Any:
     if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, np.ndarray):
-        return _array(value, schema)
+        return _describe_array(value, schema)
     value = plain(value)
     if isinstance(value, date | np.datetime64):
         return str(value)
@@ -66,7 +66,7 @@ def distances(bug: Bug) -> list[str]:
     ]
 
 
-def _array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:
+def _describe_array(value: np.ndarray[Any, Any], schema: Schema | None) -> Any:
     if schema is not None and value.shape == (schema.width,):
         return {name: describe(read(value[at])) for name, read, at in schema.readers}
     if value.size <= _LARGEST_ARRAY:

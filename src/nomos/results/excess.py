@@ -26,8 +26,6 @@ up as no bug where the evidence is below 5 %, or where it fails so seldom that o
 every second time would have shown as few failures in 5 % of its tests at most.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from dataclasses import dataclass
@@ -47,6 +45,10 @@ _WON, _LOST = math.log(1.8), math.log(0.2)  # a bet of 80 %
 _GIVEN_UP = math.log(0.05)
 _FAILED, _PASSED = math.log(0.1 / 0.5), math.log(0.9 / 0.5)  # seldom, beside often
 
+NO_CONTROL = (
+    "a case asks a random model one thing, so it has no A/A control: a violation is one"
+    " sample (`repeats 10;` takes ten)"
+)
 Decision = Literal["bug", "no bug", "undecided"]
 
 

@@ -257,6 +257,7 @@ class Result:
     problem: str = ""  # what keeps the verdict from being clean
     scope: Scope = "sample"
     is_complete: bool = False  # every case there is was tried
+    is_uncontrolled: bool = False  # a random model is asked one thing: no A/A control
     space: int | None = None  # how many cases there are, where that is known
     rate: Interval | None = None
     next_bug: Estimate | None = None
@@ -345,10 +346,9 @@ def count_words(counts: Counts) -> str:
     names = ("tests", "passed", "violations", "unique_bugs", "bug_inputs", "discarded")
     ends = ("unchanged", "crashed", "unreadable", "flaky")
     shown = {name: getattr(counts, name) for name in (*names, *ends)}
-    for name in ("unchanged", "unreadable"):
-        if not shown[name]:
-            del shown[name]
-    return " ".join(f"{name}={count}" for name, count in shown.items())
+    seldom = ("unchanged", "unreadable")
+    some = ((name, n) for name, n in shown.items() if n or name not in seldom)
+    return " ".join(f"{name}={count}" for name, count in some)
 
 
 # What data hold under other names, and what earlier versions did not write.
@@ -365,7 +365,7 @@ _NOT_IN_ALL = {
     "calls",
     "finished",
     *("pairs", "only_violated", "only_control", "both_violated"),
-    "rates",
+    *("rates", "is_uncontrolled"),
 }
 
 

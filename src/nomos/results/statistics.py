@@ -8,6 +8,7 @@ do not, and the numbers then describe the sample only.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, fmean, stdev
 
 # Nodes and weights for integrals over (0, inf) of what decays like exp(-v), by the
@@ -50,6 +51,7 @@ class Spread:
     maximum: float
 
 
+@lru_cache(256)  # a property's rate is often that of its only `ensures`
 def clopper_pearson(
     successes: int, trials: int, *, confidence: float = 0.95
 ) -> Interval:
@@ -161,6 +163,11 @@ def percent(
     value = rounded(round(100 * rate * 10**decimals, 6)) / 10**decimals
     written = f"{value:.{decimals}f}"
     return (written.rstrip("0").rstrip(".") if decimals else written) + " %"
+
+
+def count_of(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: 1 bug, 2,000 bugs."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _logistic(logit: float) -> float:

@@ -7,7 +7,7 @@ from nomos.results.analysis import Flakiness
 from nomos.results.excess import Excess, measure_excess
 from nomos.results.measured import RateFound, measured_text
 from nomos.results.result import Counts, Outside, Premise, Proof, Result, Verdict
-from nomos.results.statistics import describe_rate
+from nomos.results.statistics import count_of, describe_rate
 
 EVERY_CASE = "every case was tried"
 MOVING = (
@@ -38,14 +38,14 @@ def problem_of(
     found = [problem] if problem else []
     if hidden:
         found.append(
-            f"{_count_words_of(hidden, 'recorded bug')} broke the property again in"
+            f"{count_of(hidden, 'recorded bug')} broke the property again in"
             " isolation, though no case did in a batch: the model's answers depend on it"
         )
     if counts.crashed:
-        found.append(f"{_count_words_of(counts.crashed, 'case')} crashed")
+        found.append(f"{count_of(counts.crashed, 'case')} crashed")
     if counts.unreadable > unreadable * (counts.judged + counts.unreadable):
         found.append(
-            f"{counts.unreadable:,} of {_count_words_of(counts.tests, 'case')} are unreadable: an"
+            f"{counts.unreadable:,} of {count_of(counts.tests, 'case')} are unreadable: an"
             " answer in them says nothing that counts (--accept-unreadable SHARE)"
         )
     if counts.nondeterministic > accepted * asked_again:
@@ -55,7 +55,7 @@ def problem_of(
         )
     if is_flaky(counts, accepted) and _is_loud(counts):
         found.append(
-            f"{_count_words_of(counts.flaky, 'violation')} did not fail again:"
+            f"{count_of(counts.flaky, 'violation')} did not fail again:"
             + (
                 f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
                 if counts.rounded
@@ -93,10 +93,6 @@ def flakiness_text(check: Flakiness) -> str:
 def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
     """Tell whether more cases than the accepted share did not fail again."""
     return counts.flaky > accepted * (counts.judged + counts.flaky)
-
-
-def _count_words_of(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_loud(counts: Counts) -> bool:
@@ -247,7 +243,7 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
 def confirmation_text(counts: Counts) -> str:
     """Say how the bugs were confirmed, where not all of them were run in isolation."""
     if counts.pairs and counts.isolated_reruns:
-        cases = _count_words_of(counts.isolated_reruns, "violated case")
+        cases = count_of(counts.isolated_reruns, "violated case")
         return (
             f"{cases} repeated with new samples, and so was the control:"
             f" {counts.confirmed:,} fail more often than it"
@@ -257,13 +253,11 @@ def confirmation_text(counts: Counts) -> str:
     said = []
     if counts.unique_bugs:
         said.append(
-            f"{_count_words_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
+            f"{count_of(counts.unique_bugs, 'bug')}: {counts.confirmed:,} failed again in"
             " isolation"
             f"{f', the other {counts.repeated:,} in a batch' if counts.repeated else ''}"
         )
     if counts.flaky:
         less = f" ({counts.rounded:,} only at a lower precision)" * bool(counts.rounded)
-        said.append(
-            f"{_count_words_of(counts.flaky, 'violation')} did not fail again{less}"
-        )
+        said.append(f"{count_of(counts.flaky, 'violation')} did not fail again{less}")
     return "; ".join(said)

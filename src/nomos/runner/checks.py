@@ -5,8 +5,6 @@ process only, and a second model on a device may not fit beside the first: then 
 campaign's own worker runs the cases otherwise, and the result says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -13,19 +13,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nomos.domain.meter import Meter, Phase
 from nomos.engine.judged import Judged
 from nomos.errors import DomainError, NomosError, ServiceDown, Stop
+from nomos.results.analysis import Analysis
 from nomos.results.result import Result
+from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
-from nomos.runner.campaigns.explained.explaining import add_explanation, request_of
+from nomos.runner.campaigns.explained.explaining import (
+    Explained,
+    add_explanation,
+    request_of,
+)
 from nomos.runner.campaigns.health import with_exceptions
 from nomos.runner.campaigns.plans.planning import plan_for
 from nomos.runner.campaigns.plans.ranges import Range
 from nomos.runner.campaigns.recording import Recording
 from nomos.runner.checks import FlakinessChecks
+from nomos.runner.drafting import warn_of_cost
 from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import make_pool
 from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
@@ -38,7 +45,7 @@ from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 
-Step = Callable[[Result], Result]
+T = TypeVar("T")
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
 
 
@@ -119,6 +126,8 @@ class Driver:
         active: list[_Active] = []
         todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
+        ask = partial(self._ask, self.spending.open_meter())
+        warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
         while not self._signals.received:
             try:
                 self._fill(active, todo, run, failed)
@@ -165,14 +174,11 @@ class Driver:
             for one in begun:
                 if one.recording is not None:
                     with one.campaign.whole_step():
-                        one.recording.retry(
-                            partial(
-                                self._tasks.confirm,
-                                one.campaign.meter,
-                                "known bugs",
-                                one.job,
-                            )
-                        )
+                        one.recording.retry(self._rerun(one, "known bugs"))
+
+    def _rerun(self, one: _Active, phase: Phase) -> Confirm:
+        """Return what runs cases of a campaign in isolation."""
+        return partial(self._tasks.confirm, one.campaign.meter, phase, one.job)
 
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
@@ -198,26 +204,17 @@ class Driver:
         about: About = ask("about", self.store is not None)
         plan = self.planning(self.options, about, seed, ask, self.warn)
         campaign = Campaign(about, self.options, plan, seed, meter)
-        one = _Active(number, job, campaign, None)
+        subject, one = campaign.subject, _Active(number, job, campaign, None)
         if self.store is not None:
             known = partial(self._inline.export_answers, job, (number, seed))
             one.recording = Recording(self.store, campaign, self.warn, known)
-            key = campaign.subject.spec, campaign.subject.model, repr(job.settings)
+            key = subject.spec, subject.model, repr(job.settings)
             # The bugs that another seed has just found are a moment old.
             one.recording.begin(retry=key not in self._retried)
-            self.spending.rename_campaign(meter, one.recording.id)
+            self.spending.rename_campaign(campaign, one.recording.id)
             self._retried.add(key)
-        self._tell(
-            Started(
-                campaign.subject,
-                seed,
-                self.options.cases,
-                plan.search,
-                about.mode,
-                plan.space,
-                plan.about_space,
-            )
-        )
+        how = self.options.cases, plan.search, about.mode, plan.space, plan.about_space
+        self._tell(Started(subject, seed, *how))
         return one
 
     def _watch_time(self, active: Sequence[_Active]) -> None:
@@ -283,13 +280,9 @@ class Driver:
         if any(part.is_spent for part in parts):
             asked, rest = asked.split_range(sum(map(len, parts)))
         with campaign.whole_step():
-            confirm = partial(
-                self._tasks.confirm, one.campaign.meter, "confirmation", one.job
-            )
-            events = campaign.take(asked, parts, confirm)
+            events = campaign.take(asked, parts, self._rerun(one, "confirmation"))
         for event in events:
             self._tell(event)
-        self.spending.warn_of_cost(campaign, self.warn)
         if rest is not None and campaign.can_afford_rest(asked):
             one.ranges.insert(0, self._submit(one, rest))
         if one.recording is not None:
@@ -348,15 +341,20 @@ class Driver:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
         self._signals.set_alarm(meter.end_search())
+        explain: Callable[[], Explained] | None = None
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
             if not one.campaign.about.has_control:
-                result = self._after(result, check, "its cases are not run again")
-            group = partial(self._explain_result, one)
-            result = self._after(result, group, "its bugs are not grouped")
+                said = f"{result.name}: its cases are not run again"
+                result = self._try(partial(check, result), said) or result
+            begin = partial(self._explain_result, one, result)
+            explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
         sent = self.spending.read_spent(meter)
-        return replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
+        result = replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
+        if explain is None:
+            return result
+        return add_explanation(result, explain, one.campaign.call_counts)
 
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
@@ -370,23 +368,29 @@ class Driver:
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
-    def _after(self, result: Result, step: Step, without: str) -> Result:
-        """Return what a step after a campaign makes of it; the result where it fails."""
+    def _try(self, step: Callable[[], T | None], without: str) -> T | None:
+        """Return what a step after a campaign gives; the result is worth more than that."""
         try:
-            return step(result)
-        except (Stop, Exception) as error:  # whatever it is, the result is worth more
-            why = str(error) or "the time is over"
-            self.warn(f"{result.name}: {without}: {why}")
-            return result
+            return step()
+        except (Stop, Exception) as error:  # whatever it is
+            self.warn(f"{without}: {str(error) or 'the time is over'}")
+            return None
 
-    def _explain_result(self, one: _Active, result: Result) -> Result:
+    def _explain_result(
+        self, one: _Active, result: Result
+    ) -> Callable[[], Explained] | None:
+        """Explain the bugs of a campaign; where they are at hand, when someone looks."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:
-            return result
+            return None
         meter = one.campaign.meter
-        return add_explanation(
-            result, self._ask(meter, one.job, "grouping", "explain", request)
-        )
+        if one.job.is_at_hand:
+            live = Reopened(self._inline, one.job, meter)
+            said = f"{result.name}: its bugs are not grouped"
+            later = partial(live.explain_bugs, request)
+            return lambda: self._try(later, said) or (Analysis(), {})
+        found: Explained = self._ask(meter, one.job, "grouping", "explain", request)
+        return lambda: found
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

@@ -1,7 +1,5 @@
 """What a run tells while it goes on; who listens is not its business."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -72,6 +72,12 @@ class Prepared:
         """The domain, which knows how records are shown."""
         return self.engine.program.domain
 
+    @property
+    def asks_endpoints(self) -> bool:
+        """Whether all models that the domain holds are behind endpoints."""
+        models = [m for m in vars(self.domain).values() if hasattr(m, "is_endpoint")]
+        return bool(models) and all(model.is_endpoint for model in models)
+
     def replay(self, bug: Bug, *, shrunk: bool = False) -> Outcome:
         """Re-run a bug in isolation, or its shrunk case."""
         if not shrunk:

@@ -15,9 +15,16 @@ from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome
 from nomos.engine.program import Program
 from nomos.lang import core
+from nomos.results.bugs import with_values
 from nomos.results.excess import Repeats
 from nomos.results.measured import CallCounts
 from nomos.results.result import Bug
+from nomos.runner.campaigns.explained.explaining import (
+    Explained,
+    Request,
+    check_answers,
+    explain,
+)
 from nomos.runner.executors.worker import Worker
 from nomos.runner.jobs import Job, Prepared
 
@@ -46,6 +53,13 @@ class Reopened:
         """Return what its campaign asked, with what was asked since it ended."""
         asked = {str(phase): count for phase, count in self._meter.asked.items()}
         return replace(before, asked=sum(asked.values()), by_phase=asked)
+
+    def explain_bugs(self, request: Request) -> Explained:
+        """Explain the bugs of a campaign that has ended, by the model that it had."""
+        with self.meter_calls("grouping"):
+            bugs = [bug for bug in with_values(request.result.bugs) if not bug.records]
+            check_answers(self.ready_job.engine, bugs)
+            return explain(self.ready_job, request)
 
     @property
     def ready_job(self) -> Prepared:

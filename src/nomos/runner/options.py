@@ -1,7 +1,5 @@
 """How campaigns are run: budgets, search, confirmation, workers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from nomos.accepted import (

@@ -1,7 +1,5 @@
 """Run the jobs of projects, each by its own store and options, with proofs."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

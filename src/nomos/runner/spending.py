@@ -1,13 +1,11 @@
 """What the endpoints of a run cost: on which terms they are asked, and what it came to."""
 
-from __future__ import annotations
-
 import weakref
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import rmtree
 from tempfile import gettempdir
+from typing import Any
 from uuid import uuid4
 
 from nomos.domain.meter import Meter, Terms
@@ -16,8 +14,6 @@ from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.options import Options
 from nomos.runner.project.config import load_config
 from nomos.store.store import Store
-
-_TELLING = 8  # cases, whose cost is that of others
 
 
 class Spending:
@@ -36,40 +32,30 @@ class Spending:
             beside = store.path.parent
         is_paid = store is not None or options.max_cost is not None
         prices = load_config(root).prices if is_paid else {}
-        self._estimated: set[str] = set()  # campaigns
-        self._cases = options.cases
-        self.terms: Terms = replace(
-            options.terms, file=beside / FOLDER / DATABASE, prices=prices
-        )
+        file = beside / FOLDER / DATABASE
+        own: dict[str, Any] = {"file": file, "prices": prices, "run": uuid4().hex}
+        self.terms: Terms = replace(options.terms, **own)
 
     def open_meter(self) -> Meter:
         """Return the meter of a campaign, under a name of its own."""
         return Meter(self.terms.calls, uuid4().hex, keeps=self)
 
-    def rename_campaign(self, meter: Meter, name: int | None) -> None:
-        """Go on under the name that a stored campaign has when it is resumed, too."""
+    def rename_campaign(self, campaign: Campaign, name: int | None) -> None:
+        """Go on under the name that a stored campaign has when it is resumed, too.
+
+        What a killed attempt asked of endpoints is known, so no more is taken for asked.
+        """
+        meter = campaign.meter
         if name is not None:
             before, meter.campaign = meter.campaign, str(name)
             if self._is_used:
-                ledger_at(self.terms.file).move_spent(before, meter.campaign)
-
-    def warn_of_cost(self, campaign: Campaign, warn: Callable[[str], None]) -> None:
-        """Say what all cases would cost, once, where that is more than the limit.
-
-        Nobody knows before the first cases have run, which are few under a limit.
-        """
-        most, tests, meter = self.terms.max_cost, campaign.totals.tests, campaign.meter
-        if most is None or tests < _TELLING or meter.campaign in self._estimated:
-            return
-        self._estimated.add(meter.campaign)
-        cost = sum(one["cost"] for one in self.read_spent(meter).values())
-        cases = min(self._cases, campaign.plan.space or self._cases)
-        if (estimate := cost / tests * cases) > most:
-            warn(
-                f"{campaign.subject.spec}: {cases:,} cases would cost about"
-                f" {estimate:.2f}, by what the first {tests} cost: --max-cost {most:g}"
-                f" is enough for about {tests * most / cost:,.0f}"
-            )
+                names = before, meter.campaign, self.terms.run
+                ledger_at(self.terms.file).move_spent(*names)
+        if lost := meter.asked["before a kill"] * campaign.about.asks_endpoints:
+            spent = self.read_spent(meter).values()
+            known = sum(one["requests"] + one["cached"] for one in spent)
+            least = max(0, int(known) - meter.asked.total() + lost)
+            meter.asked["before a kill"] = min(lost, least)
 
     def read_spent(self, meter: Meter) -> dict[str, dict[str, float]]:
         """Return what a campaign has spent, by what for."""

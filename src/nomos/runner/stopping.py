@@ -4,8 +4,6 @@ A signal is raised at once only while cases run. At any other time it is noted, 
 run ends at the next step, so that nothing that was found is lost.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

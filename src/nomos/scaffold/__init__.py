@@ -1,7 +1,5 @@
 """First steps: a domain and specs written for a model and a table that are at hand."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -3,8 +3,6 @@
 What the model says of its columns comes first, then what is seen in the cells.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -52,7 +50,7 @@ class Reading:
 
 def read_for_model(model: Any, columns: Columns, name: str, data: Path) -> Reading:
     """Return how a table is read for a model, by its columns' names or their number."""
-    names = _model_columns(model, columns)
+    names = _columns_of_model(model, columns)
     if names is None:
         found = _by_width(columns, getattr(model, "width", None), name, data)
     else:
@@ -102,7 +100,7 @@ def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
     return feature
 
 
-def _model_columns(model: Any, columns: Columns) -> list[str] | None:
+def _columns_of_model(model: Any, columns: Columns) -> list[str] | None:
     """Return the columns of a table that a model says it was trained on, if it does."""
     names = getattr(model, "columns", None)
     if names is None or hasattr(model, "estimator"):  # which is asked by these names

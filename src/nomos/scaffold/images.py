@@ -1,7 +1,5 @@
 """A first project for a model of images: how it takes them is found out by asking it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

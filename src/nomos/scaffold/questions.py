@@ -4,8 +4,6 @@ No more than a few requests are sent: the first prompts are asked, to see what t
 look like. The specs are tried with a stand-in that costs nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

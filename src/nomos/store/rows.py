@@ -81,10 +81,10 @@ def record_of(row: sqlite3.Row) -> BugRecord:
     """Return a bug, and what it is a bug of, from its columns; raises ValueError, TypeError."""
     made = decode_value(_Made, parse_json(row["made"]))
     bug = Bug(
-        id=_text(row["id"]),
+        id=_decode_text(row["id"]),
         case=int(row["number"]),
-        choices=_choices(row["choices"]),
-        failed=_text(row["failed"]),
+        choices=_decode_choices(row["choices"]),
+        failed=_decode_text(row["failed"]),
         failures=failures_of(int(row["mask"])),
         margin=decode_value(float | None, row["margin"]),
         seen=int(row["seen"]),
@@ -98,21 +98,21 @@ def record_of(row: sqlite3.Row) -> BugRecord:
         repeats=made.repeats,
     )
     subject = Subject(
-        spec=_text(row["spec"]),
-        property=_text(row["property"]),
-        model=_text(row["model"]),
+        spec=_decode_text(row["spec"]),
+        property=_decode_text(row["property"]),
+        model=_decode_text(row["model"]),
         settings=decode_value(Mapping[str, str], parse_json(row["settings"])),
     )
     status: Status = decode_value(Status, row["status"])
     return BugRecord(bug, subject, int(row["seed"]), status, row["campaign"])
 
 
-def _text(cell: object) -> str:
+def _decode_text(cell: object) -> str:
     text: str = decode_value(str, cell)
     return text
 
 
-def _choices(text: str) -> tuple[int, ...]:
+def _decode_choices(text: str) -> tuple[int, ...]:
     choices = parse_json(text)
     if not isinstance(choices, list) or any(type(one) is not int for one in choices):
         raise TypeError(f"choices are integers, not {text[:60]}")

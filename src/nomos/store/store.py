@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from nomos.database import explain_failures, open_database, transaction
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.errors import StoreError
 from nomos.results.bugs import canonical_json
 from nomos.results.reading import decode_value, parse_json
@@ -291,7 +291,7 @@ class Store:
         limit: int = -1,
     ) -> list[BugRecord]:
         """Return bugs, each as the last campaign that met it did, in the order found."""
-        where, values = _conditions(
+        where, values = _where_of(
             before, spec=spec, property=property, model=model, status=status
         )
         return self._select_violations(record_of, where, *values, limit=limit)
@@ -300,7 +300,7 @@ class Store:
         self, *, property: str | None = None, status: Status | None = None
     ) -> int:
         """Return how many bugs there are."""
-        where, values = _conditions(property=property, status=status)
+        where, values = _where_of(property=property, status=status)
         join = "" if property is None else " JOIN campaigns ON campaigns.id = campaign"
         query = f"SELECT count(*) FROM bugs{join} WHERE {where}"
         with explain_failures(self.path):
@@ -324,9 +324,9 @@ class Store:
             witness = result.proof.witness if result.proof is not None else None
             if witness is not None and prefix and witness.id.startswith(low):
                 return BugRecord(witness, result.subject, result.seed, "open", 0)
-        nearest = get_close_matches(low, self._recent_ids(), n=1)
-        guess = f"did you mean `{nearest[0]}`? " if nearest else ""
-        raise StoreError(f"no bug `{prefix}`\nhelp: {guess}`nomos bugs` lists them all")
+        guess = suggest_nearest(low, self._recent_ids())
+        remedy = " ".join(filter(None, [guess, "`nomos bugs` lists them all"]))
+        raise StoreError(f"no bug `{prefix}`\nhelp: {remedy}")
 
     def _recent_ids(self) -> list[str]:
         # As many as can be compared with a mistyped one in no time.
@@ -340,7 +340,7 @@ class Store:
             yield
 
 
-def _conditions(
+def _where_of(
     before: int | None = None, **columns: str | None
 ) -> tuple[str, list[object]]:
     given = {name: value for name, value in columns.items() if value is not None}

@@ -1,7 +1,5 @@
 """Splits of trees by categories, as columns that say whether a value is in a set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -8,8 +8,6 @@ trace in the object: a patched library, or a metaclass with attributes of its ow
 compare the structure with the real answers besides.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tree ensembles, linear models and networks in ONNX files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Constants that the file keeps in other files are refused: nothing beside it is opened.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Trees, linear models and networks of scikit-learn, with what comes before them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar

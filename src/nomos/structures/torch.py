@@ -1,7 +1,5 @@
 """Modules of torch as layers: a Sequential of linear layers with ReLU between them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Models that add up trees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -124,14 +124,16 @@ class _FunctionCheck:
             alone = [self._alone(number) for number in range(len(self.cases))]
             yield from self._mutations(alone)
             again = [self._alone(number) for number in range(len(self.cases))]
-            yield from self._differences(alone, again, "the first time", "then")
+            yield from self._find_differences(alone, again, "the first time", "then")
             if isinstance(self.function, BoundBatched):
                 many = self._check_batched(self.function)
                 size = f"in a batch of {len(self.cases)}"
-                yield from self._differences(alone, many, "alone", size)
+                yield from self._find_differences(alone, many, "alone", size)
             elif self.program.asks(self.name):
                 coroutines = self._together()
-                yield from self._differences(alone, coroutines, "alone", "with others")
+                yield from self._find_differences(
+                    alone, coroutines, "alone", "with others"
+                )
         except ModelError as error:
             yield f"breaks its contract: {error}"
 
@@ -140,7 +142,7 @@ class _FunctionCheck:
         return (*case, generator(number)) if draws(self.function) else case
 
     def _alone(self, number: int) -> AskedAnswer:
-        return _answer(self.function, self._arguments(number))
+        return _call_function(self.function, self._arguments(number))
 
     def _check_batched(self, function: BoundBatched) -> list[AskedAnswer]:
         arguments = [self._arguments(number) for number in range(len(self.cases))]
@@ -173,13 +175,15 @@ class _FunctionCheck:
                 return
             before = copy.deepcopy(self.cases[number])
             given = copy.deepcopy(before)
-            _answer(self.function, (*given, *self._arguments(number)[len(given) :]))
+            _call_function(
+                self.function, (*given, *self._arguments(number)[len(given) :])
+            )
             for was, now in zip(before, given, strict=True):
                 if not isinstance(was, np.ndarray) and not is_same_answer(was, now):
                     yield f"changes its argument in place: {shown} became {_show_value(now)}"
                     return
 
-    def _differences(
+    def _find_differences(
         self, first: list[AskedAnswer], second: list[AskedAnswer], when: str, then: str
     ) -> Iterator[str]:
         """Yield the first case on which two ways of asking disagree."""
@@ -194,7 +198,7 @@ class _FunctionCheck:
         return f"{self.name}({', '.join(shown)})"
 
 
-def _answer(function: Callable[..., Any], case: Case) -> AskedAnswer:
+def _call_function(function: Callable[..., Any], case: Case) -> AskedAnswer:
     try:
         return AskedAnswer(plain(function(*case)))
     except ModelError:

@@ -51,16 +51,16 @@ def _one_label_for_each_row(model: Any, rows: Any) -> Iterator[str]:
 
 
 def _same_labels_when_asked_again(model: Any, rows: Any) -> Iterator[str]:
-    yield from _differences(model.predict(rows), model.predict(rows))
+    yield from _count_differences(model.predict(rows), model.predict(rows))
 
 
 def _same_label_alone_as_among_others(model: Any, rows: Any) -> Iterator[str]:
     alone = [model.predict(rows[place : place + 1])[0] for place in range(len(rows))]
-    yield from _differences(model.predict(rows), alone)
+    yield from _count_differences(model.predict(rows), alone)
 
 
 def _same_labels_in_any_order(model: Any, rows: Any) -> Iterator[str]:
-    yield from _differences(model.predict(rows), model.predict(rows[::-1])[::-1])
+    yield from _count_differences(model.predict(rows), model.predict(rows[::-1])[::-1])
 
 
 def _scores_are_finite_and_have_a_column_for_each_class(
@@ -88,7 +88,7 @@ def _highest_score_is_that_of_the_label(model: Any, rows: Any) -> Iterator[str]:
     places, labels = scores.argmax(axis=1)[clear], labels[clear]
     classes = getattr(model, "classes", None)
     if classes is not None:
-        yield from _differences(labels, np.asarray(classes)[places])
+        yield from _count_differences(labels, np.asarray(classes)[places])
         return
     # Without names for the columns, their order must be that of the labels.
     pairs = sorted(
@@ -131,10 +131,10 @@ def _takes_rows_of_numbers_in_any_layout(model: Any, rows: Any) -> Iterator[str]
     }
     expected = model.predict(single)
     for name, layout in layouts.items():
-        for said in _differences(expected, model.predict(layout)):
+        for said in _count_differences(expected, model.predict(layout)):
             yield f"{name}: {said}"
     if (single == rows).all():
-        yield from _differences(labels, expected)
+        yield from _count_differences(labels, expected)
 
 
 def _an_empty_batch_gets_an_empty_answer(model: Any, rows: Any) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _scores(model: Any, rows: Any) -> Array | None:
         return None
 
 
-def _differences(expected: Any, found: Any) -> Iterator[str]:
+def _count_differences(expected: Any, found: Any) -> Iterator[str]:
     """Say in how many rows answers differ."""
     first, second = np.asarray(expected), np.asarray(found)
     if first.shape != second.shape:

@@ -6,8 +6,6 @@ what there is to choose from. A text that a change does not apply to stays as it
 ready relations leave such cases out. The words are English; `wording.toml` has them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -6,8 +6,6 @@ Rules: nothing is guessed. An answer that does not say plainly what is asked for
 method, and gives `Unreadable` in the places of those that it cannot read.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

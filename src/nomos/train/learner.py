@@ -18,7 +18,6 @@ from nomos.device import Array
 from nomos.models.formats.guarded import GuardedModel, make_guard, with_columns
 from nomos.train.cases import find_violated, satisfy_cases
 from nomos.train.constraints import Constraint
-from nomos.train.estimators import histogram_variant
 from nomos.train.evaluate import (
     Bench,
     SwappableModel,
@@ -26,7 +25,7 @@ from nomos.train.evaluate import (
     join_rows,
     seed_of,
 )
-from nomos.train.repairable import Repairable
+from nomos.train.repairable import Repairable, histogram_variant
 
 Way = Literal["train", "guard", "add"]
 _ADDED = 1 / 16  # of the data, for each spec and round, times the weight of the spec
@@ -80,7 +79,7 @@ def make_recipe(
         if raw is None or denied or way == "add":
             _add_cases_of(recipe, name, _why_added(raw, denied, columns), repairable)
             continue
-        names = _name_columns(raw, columns)
+        names = _quote_columns(raw, columns)
         turned = None
         if one.prepared and way == "train" and repairable.takes_directions:
             turned = repairable.orient(one.prepared, guarded=False)
@@ -114,7 +113,7 @@ def _why_added(raw: Constraint | None, denied: bool, columns: Sequence[str]) -> 
         return "its constraint cost too much accuracy"
     return (
         "a spec asks for the opposite of another: the answer would have to rise "
-        f"and to fall with {_name_columns(raw, columns)}"
+        f"and to fall with {_quote_columns(raw, columns)}"
     )
 
 
@@ -131,7 +130,7 @@ def _add_cases_of(recipe: Recipe, name: str, why: str, repairable: Repairable) -
         recipe.notes[name] = f"{why}: violated cases are added to the data"
 
 
-def _name_columns(found: Constraint, columns: Sequence[str]) -> str:
+def _quote_columns(found: Constraint, columns: Sequence[str]) -> str:
     """Return what the columns of a constraint are called in the domain."""
     last = max(found.columns)
     names = [

@@ -65,7 +65,7 @@ def partition_records(
         raise DomainError((_NO_DATA if training is None else _NO_LABELS).format(name))
     records = Records(inputs, labels)
     folds = min(_FOLDS, len(records) // _FEWEST)
-    _check_size(name, "evaluate on", len(records), 2 * _FEWEST)
+    _check_count(name, "evaluate on", len(records), 2 * _FEWEST)
     if training is None:
         origin = (
             f"trained and evaluated on {len(records):,} of {name}.inputs(), by "
@@ -74,7 +74,7 @@ def partition_records(
         )
         warning = ""
     else:
-        _check_size(name, "train on", len(training), _FEWEST)
+        _check_count(name, "train on", len(training), _FEWEST)
         warning = check_apart(training, records, name, allow=allow_overlap)
         where = "the data given" if given is not None else f"{name}.training()"
         origin = (
@@ -105,7 +105,7 @@ def _own_training(domain: Domain) -> Records | None:
     return Records(records, labels)
 
 
-def _check_size(name: str, use: str, count: int, fewest: int) -> None:
+def _check_count(name: str, use: str, count: int, fewest: int) -> None:
     if count < fewest:
         raise DomainError(
             f"{name} has {count} records to {use}; at least {fewest} are needed"

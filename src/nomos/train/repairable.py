@@ -1,4 +1,7 @@
-"""What is repaired: a model, how it is trained again where it can be, and its file."""
+"""What is repaired: a model, how it is trained again where it can be, and its file.
+
+Estimators and pipelines are trained under constraints, where their library has such.
+"""
 
 import copy
 import io
@@ -18,16 +21,11 @@ from nomos.models.adapter import NoScores
 from nomos.models.extras import reason
 from nomos.models.formats.guarded import GuardedModel, encode_guarded
 from nomos.models.formats.sklearn import EstimatorModel
+from nomos.models.kinds import ModelKind, all_kinds
 from nomos.models.load import load_model
 from nomos.models.recognise import recognise
+from nomos.structures.inherited import find_plain_class
 from nomos.train.constraints import Constraint
-from nomos.train.estimators import (
-    copy_untrained,
-    find_constraint_parameter,
-    last_step,
-    prepare_rows,
-    with_directions,
-)
 
 _NARROW = 1000  # columns; texts have many more
 
@@ -274,3 +272,95 @@ def refuse_existing(path: Path) -> None:
 
 def _to_python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+_PLAIN_BOOSTING = (
+    "sklearn.ensemble:GradientBoostingClassifier",
+    "sklearn.ensemble:GradientBoostingRegressor",
+)
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator itself: of a pipeline, its last step."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if steps else estimator
+
+
+def prepare_rows(estimator: Any, rows: Any) -> Any:
+    """Return rows as a pipeline hands them to its last step."""
+    for _, step in getattr(estimator, "steps", ())[:-1]:
+        rows = rows if step in (None, "passthrough") else step.transform(rows)
+    return rows
+
+
+def copy_untrained(estimator: Any) -> Any:
+    """Return an estimator with the same parameters that has seen nothing."""
+    try:
+        from sklearn.base import clone
+
+        return clone(estimator)
+    except (ImportError, TypeError, RuntimeError):  # some copy a list
+        return copy.deepcopy(estimator)
+
+
+def find_constraint_parameter(estimator: Any) -> tuple[str, ModelKind] | None:
+    """Return the parameter for monotonic constraints, where the library has one."""
+    last = last_step(estimator)
+    for kind in all_kinds():
+        if name := find_plain_class(last, kind.constraints):
+            return kind.constraints[name], kind
+    return None
+
+
+def histogram_variant(estimator: Any) -> str:
+    """Return the class of scikit-learn that is trained instead, "" where it is none."""
+    name = find_plain_class(last_step(estimator), _PLAIN_BOOSTING)
+    return f"Hist{name.partition(':')[2]}" if name else ""
+
+
+def with_directions(
+    estimator: Any,
+    directions: Mapping[int, int],
+    width: int,
+    names: Sequence[str] = (),
+) -> Any:
+    """Return the estimator with a constraint for each column, 0 for none.
+
+    Those that it had stay, where the directions say nothing of the column; `names` are
+    those of the columns, by which it may have them.
+    """
+    last, found = last_step(estimator), find_constraint_parameter(estimator)
+    assert found is not None
+    parameter, kind = found
+    own = last.get_params().get(parameter)
+    own = [0] * width if own is None else own
+    if isinstance(own, Mapping) and len(names) == width and own.keys() <= {*names}:
+        own = [own.get(name, 0) for name in names]
+    if isinstance(own, str | Mapping) or len(own) != width:
+        raise NomosError(
+            f"{parameter} of the {type(last).__name__} is {own!r}, and would be lost:"
+            f" give it as a list of {width} numbers, one for each column"
+        )
+    given: Any = [directions.get(column, int(own[column])) for column in range(width)]
+    if name := histogram_variant(last):
+        last = _make_histogram_variant(last, name)
+    last.set_params(**{parameter: kind.directions(given)})
+    if not hasattr(estimator, "steps"):
+        return last
+    estimator.steps[-1] = (estimator.steps[-1][0], last)
+    return estimator
+
+
+def _make_histogram_variant(estimator: Any, name: str) -> Any:
+    """Return the variant of scikit-learn's boosted trees that takes constraints."""
+    from sklearn import ensemble
+
+    params = estimator.get_params()
+    return getattr(ensemble, name)(
+        max_iter=params["n_estimators"],
+        learning_rate=params["learning_rate"],
+        max_depth=params["max_depth"],
+        max_leaf_nodes=params["max_leaf_nodes"],
+        random_state=params["random_state"],
+        early_stopping=False,
+    )

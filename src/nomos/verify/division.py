@@ -1,7 +1,5 @@
 """Divide the cases of a certificate into boxes that its checker decides one by one."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterable, Iterator

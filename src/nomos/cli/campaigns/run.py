@@ -261,18 +261,16 @@ def _build_jobs(
     config: Config,
     options: dict[str, Any],
 ) -> list[Job]:
-    from nomos.runner.jobs import Job
-    from nomos.runner.project.params import each_setting
+    from nomos.runner.projects import list_jobs
 
-    settings = cli.parse_settings(options["settings"])
-    given = options["inputs"]
+    settings, given = cli.parse_settings(options["settings"]), options["inputs"]
     file = given if isinstance(given, Path) else None
     return [
-        Job(path, given | ({} if model is None else {"model": model}), loaded[path])
+        job
         for path in paths
-        for each in each_setting(loaded[path].checked.spec, settings)
-        for given in [each | _input_setting(loaded[path], file)]
-        for model in options["models"] or config.models_for(path, root) or [None]
+        for own in [settings | _input_setting(loaded[path], file)]
+        for models in [options["models"] or config.models_for(path, root)]
+        for job in list_jobs(loaded, own, models, [path])
     ]
 
 

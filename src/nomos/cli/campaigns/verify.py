@@ -129,7 +129,7 @@ def _prove_all(
             run.failures.append(Failure(Job(path), error))
             continue
         if STDOUT not in options.values() and not options["quiet"]:
-            echo(_result_text(run.results[-1]))
+            echo(_show_result(run.results[-1]))
         proof = run.results[-1].proof
         if options["certificate"] is not None and proof is not None:
             try:
@@ -151,7 +151,7 @@ def _write_certificates(file: Path, certificates: list[dict[str, Any]]) -> None:
 
 def _show_status(what: str) -> AbstractContextManager[Any]:
     """Say on a terminal what is done meanwhile."""
-    from nomos.report.screen import Screen
+    from nomos.report.console import Screen
 
     console = Screen(stderr=True)
     return console.status(what) if console.is_terminal else nullcontext()
@@ -164,7 +164,7 @@ def status_of(result: Result, fail_on: str) -> int:
     return 0 if result.verdict == "holds" else 1
 
 
-def _result_text(result: Result) -> str:
+def _show_result(result: Result) -> str:
     """Return a result as lines: of a violation also which inputs it is like."""
     from nomos.report.notebook import showable_result
     from nomos.results.verdict import nearest_text, premise_text

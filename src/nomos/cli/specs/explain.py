@@ -1,11 +1,10 @@
 """`nomos explain`: what a diagnostic code means, with a wrong and a right example."""
 
-from difflib import get_close_matches
-
 import click
 
 from nomos.cli.options import takes
 from nomos.diagnostics import Code
+from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.diagnostics.pages import all_pages, title_of
 from nomos.terminal import echo
 
@@ -35,9 +34,6 @@ def command(code: str | None, all: bool) -> None:
     # Taken from a message as it stands: error[unknown-feature].
     wanted = code.partition("[")[2].rstrip("]:") if "[" in code else code
     if wanted not in codes:
-        nearest = get_close_matches(wanted, codes, n=1)
-        hint = (
-            f"did you mean `{nearest[0]}`?" if nearest else "`nomos explain` lists all"
-        )
+        hint = suggest_nearest(wanted, codes) or "`nomos explain` lists all"
         raise click.UsageError(f"there is no code `{wanted}`; {hint}")
     echo(codes[wanted].page, nl=False)

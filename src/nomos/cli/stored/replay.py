@@ -29,7 +29,7 @@ def command(
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
     from nomos.engine.interpreter import NOT_JUDGED, Verdict
-    from nomos.report.screen import Screen
+    from nomos.report.console import Screen
 
     console = Screen()
     with api.open_store(store) as opened:

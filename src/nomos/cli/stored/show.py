@@ -41,7 +41,7 @@ def command(
     """
     from nomos.report.bug import bug_heading, card_text, write_files
     from nomos.report.cards import card_as_recorded
-    from nomos.report.screen import Screen
+    from nomos.report.console import Screen
     from nomos.results.describe import distances
 
     console = Screen()

@@ -5,8 +5,6 @@ than what it holds, and a mapped Arrow file costs no memory until it is looked a
 cell's text is, is what pandas would write of it into a CSV file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -93,12 +91,12 @@ class _ArrowCells(Cells):
 
     def __iter__(self) -> Iterator[str]:
         for chunk in self._read().chunks:
-            yield from map(_text, chunk.to_pylist())
+            yield from map(_write_text, chunk.to_pylist())
 
     def __getitem__(self, place: int) -> str:  # type: ignore[override]  # no slices
         if not 0 <= place < self._length:
             raise IndexError(place)
-        return _text(self._read()[place].as_py())
+        return _write_text(self._read()[place].as_py())
 
     def numbers(self) -> Array | None:
         """Return the cells as numbers, NaN where one is missing; None if one is no number."""
@@ -128,10 +126,10 @@ class _ArrowCells(Cells):
         held = [*column.chunk(0).dictionary.to_pylist(), None]
         chunks = [chunk.indices.fill_null(len(held) - 1) for chunk in column.chunks]
         used, codes = np.unique(np.concatenate(chunks), return_inverse=True)
-        texts = [_text(held[place]) for place in used.tolist()]
+        texts = [_write_text(held[place]) for place in used.tolist()]
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         return list(places), np.array([places[text] for text in texts])[codes]
 
 
-def _text(value: Any) -> str:
+def _write_text(value: Any) -> str:
     return "" if value is None else str(value)

@@ -12,8 +12,6 @@ and knows whether its answer is the nearest float; the others, such as `1e5`, `N
 date, go to `number`, one by one. Both say the same of every cell: tests compare them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """CSV files: their columns as features, and their rows as a schema wants them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

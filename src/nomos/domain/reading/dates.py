@@ -5,8 +5,6 @@ that came with the data goes back as it came; a new one gets the same type: so m
 of a second, a date object, a text in the same form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any

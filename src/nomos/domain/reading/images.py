@@ -1,7 +1,5 @@
 """Images: a .npy file of them, or a folder of image files, as one array."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a domain's `inputs()` and `labels()` give, checked and made ready to draw from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ block to Python's `csv`, which is right about all of it, or says what is wrong. 
 begins where a row begins, since the one before it was read to its end.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

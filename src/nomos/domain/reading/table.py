@@ -5,8 +5,6 @@ level. `original` gives rows back in the form in which the table came, with its 
 names and types, for a model that was trained on such tables.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

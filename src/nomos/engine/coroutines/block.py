@@ -1,7 +1,5 @@
 """Run a block as Python for many cases at once: each case is a coroutine of the hub."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -46,7 +44,7 @@ class BlockCoroutine(Coroutine):
         self.asked_of: dict[Any, int] | None = None
         self.asked_first: dict[str, Any] | None = None
         self.asked: Any = None
-        self.changed: bool | None = None
+        self.changed = chunk.program.begins_changed
         self.in_block = True
         self.chunk = chunk
         self.address = address  # its row in the chunk, and how many draws it has made
@@ -132,7 +130,7 @@ class CoroutineBlock:
         chunk, source = columns.chunk, columns.spec.source
         failures = [one.failure for one in coroutines]
         chunk.mark_failed(None, failures, lambda error: reason(error, source))
-        if columns.program.compared:
+        if columns.program.compared or columns.program.begins_changed is False:
             unchanged = [one.changed is False for one in coroutines]
             chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
         good = next(

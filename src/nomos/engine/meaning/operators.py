@@ -1,7 +1,5 @@
 """Comparing, taking items, adding up; and the built-in functions, in one table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date

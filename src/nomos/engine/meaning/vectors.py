@@ -5,8 +5,6 @@ of 64-bit numbers, whatever type its elements had: nothing wraps around, and a l
 never joined to another or repeated.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

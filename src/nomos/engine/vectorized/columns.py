@@ -5,8 +5,6 @@ discarded ones, and *hard* ones, which only a run in isolation can judge. What s
 same verdicts as running in isolation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

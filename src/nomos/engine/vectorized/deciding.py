@@ -52,12 +52,12 @@ def find_undecided(columns: Columns) -> Array | None:
     if len(classes) < len(others) or math.prod(map(len, classes)) > _MOST:
         return None
     rows = np.arange(len(columns.chunk.rows))
-    _ask(columns, first, rows)
+    _ask_rows(columns, first, rows)
     for place, name in enumerate(others):
         rows = rows[_depends(columns, others[place:], classes[place:], rows)]
         if not len(rows):
             break
-        _ask(columns, name, rows)
+        _ask_rows(columns, name, rows)
     return rows
 
 
@@ -82,7 +82,7 @@ def _function(columns: Columns, name: str) -> str:
     return later[0].function
 
 
-def _ask(columns: Columns, name: str, rows: Array) -> None:
+def _ask_rows(columns: Columns, name: str, rows: Array) -> None:
     """Ask for the answers of some cases."""
     columns.column(name, None if len(rows) == len(columns.chunk.rows) else rows)
 

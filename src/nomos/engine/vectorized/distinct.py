@@ -10,8 +10,6 @@ The limits: different cases may have one key. Of a million cases, two do so with
 3 in 100 million, and then count as one bug. Nothing can be taken out of a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ one Python scalar that holds for every row. Rows on which something happens that
 run in isolation can judge (an exception, above all) are marked and go on with a stand-in.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

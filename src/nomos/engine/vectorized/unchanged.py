@@ -10,8 +10,6 @@ as `judge` in `judge(predict(x1), predict(x2))`: where the answers come from say
 case changes something.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
@@ -199,7 +197,7 @@ def _equal_records(one: Array, other: Array) -> Array:
     while first < width and len(open_):
         chosen = slice(first, first + size)
         whole = len(open_) == len(one)
-        a, b = ((s if whole else s[open_])[:, chosen] for s in (one, other))
+        a, b = (s[:, chosen] if whole else s[:, chosen][open_] for s in (one, other))
         open_ = open_[_equal_cells(a, b).all(axis=1)]
         first, size = first + size, 2 * size
     equal = np.zeros(len(one), dtype=bool)

@@ -5,8 +5,6 @@ cannot be done on whole columns with Python's exact result returns None; it is t
 done row by row. The second result marks the rows on which Python would raise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -138,7 +136,7 @@ def built_in(name: str, values: list[Any]) -> Array | None:
         case "round" if len(values) == 1:
             return _round_half_even(values[0])
         case "isclose":
-            return _close(*values)
+            return _isclose_columns(*values)
         case "missing" if (number := _numeric(values[0])) is not None:
             return np.asarray(np.not_equal(number, number))
         case _:
@@ -173,7 +171,9 @@ def _round_half_even(value: Any) -> Array | None:
     return np.rint(number).astype(np.int64)
 
 
-def _close(left: Any, right: Any, rel: Any = 1e-9, abs: Any = 0.0) -> Array | None:
+def _isclose_columns(
+    left: Any, right: Any, rel: Any = 1e-9, abs: Any = 0.0
+) -> Array | None:
     """Compare as `math.isclose` does."""
     a, b = _numeric(left), _numeric(right)
     if a is None or b is None or not _fits_float(a, b):

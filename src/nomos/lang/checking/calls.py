@@ -1,7 +1,5 @@
 """Check and type calls: functions of the language and of the domain, and features."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Sequence
 from dataclasses import replace

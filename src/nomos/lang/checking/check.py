@@ -1,7 +1,5 @@
 """From syntax tree to core: every check of a spec, all mistakes at once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

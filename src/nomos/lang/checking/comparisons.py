@@ -1,7 +1,5 @@
 """Check and type comparisons: numbers, strings, and names that have an order."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, cast
 

@@ -1,7 +1,5 @@
 """Dates in expressions: texts beside a date are dates, and days lead from one to another."""
 
-from __future__ import annotations
-
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope
 from nomos.lang.checking.types import check_types, is_indexed

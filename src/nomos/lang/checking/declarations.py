@@ -1,7 +1,5 @@
 """Declare what `param`, `def` and `use` bring to a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Check and type expressions: from a syntax tree's expression to the core's."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, Literal, assert_never, cast

@@ -1,7 +1,5 @@
 """Check and type features: their names, their levels, and the order of these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from nomos.diagnostics import Code, Span

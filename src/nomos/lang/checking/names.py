@@ -1,7 +1,5 @@
 """The names of the Python block: which it binds, and which it takes from outside."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Warn of outputs that nothing looks at, and of `ensures` that look at none."""
 
-from __future__ import annotations
-
 from nomos.diagnostics import Code, Span
 from nomos.lang import core
 from nomos.lang.checking.scope import Scope

@@ -1,7 +1,5 @@
 """Give a spec other values for its params: it is checked again with them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Check rates over a campaign, and the `ensures` that they stand in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from nomos.diagnostics import Code

@@ -5,8 +5,6 @@ the repeat: `d1[r]`. Vars behind the block stand there as they are written. `--r
 --require 8` says the same of a spec that does not: each `ensures` must hold in 8 of 10.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

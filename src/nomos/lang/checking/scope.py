@@ -1,7 +1,5 @@
 """The names of a spec while it is checked, and the diagnostics about them."""
 
-from __future__ import annotations
-
 import keyword
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The types that a place can take, and the reports of what it cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nomos.diagnostics import Code, Span

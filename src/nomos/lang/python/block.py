@@ -1,7 +1,5 @@
 """The Python block: where it ends, and its statements at their places in the spec."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """Check the Python block: its names, its outputs, its calls, static k; read it as lets."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import re

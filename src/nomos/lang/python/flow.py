@@ -4,8 +4,6 @@ Which names it has assigned when it ends; and static k: how many model invocatio
 makes, where that is plain to see.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

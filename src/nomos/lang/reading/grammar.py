@@ -1,7 +1,5 @@
 """The parser: the grammar of grammar.lark, and the nodes that are built from its rules."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What people write who come from Python, pandas or SQL, and what the language has for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

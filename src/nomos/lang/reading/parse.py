@@ -4,8 +4,6 @@ A spec that is right is read by the grammar in one go. One that is not is read a
 statement by statement, so that all its mistakes are found and reported at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

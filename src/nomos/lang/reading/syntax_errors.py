@@ -1,7 +1,5 @@
 """Put into words why the grammar refuses a statement."""
 
-from __future__ import annotations
-
 import re
 from typing import cast
 

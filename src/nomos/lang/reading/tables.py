@@ -6,8 +6,6 @@ are JSON, from which nothing is run. A digest over the tables and all that they 
 tells those that are stale or damaged: these are computed again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -54,7 +52,7 @@ def _read_tables(source: str) -> Any:
     """Return the tables, or None where there are none, or not of this source."""
     with contextlib.suppress(OSError, UnicodeDecodeError, NotImplementedError):
         digest, _, tables = tables_path().read_text("ascii").partition("\n")
-        if digest == _digest(source, tables):
+        if digest == _hash_tables(source, tables):
             return json.loads(tables, object_hook=_restore_numbers)
     return None
 
@@ -67,10 +65,10 @@ def _keep_tables(parser: lark.Lark, source: str) -> None:
         OSError, NotImplementedError
     ):  # then each process computes them
         tables_path().parent.mkdir(exist_ok=True)
-        write_whole(tables_path(), f"{_digest(source, tables)}\n{tables}".encode())
+        write_whole(tables_path(), f"{_hash_tables(source, tables)}\n{tables}".encode())
 
 
-def _digest(source: str, tables: str) -> str:
+def _hash_tables(source: str, tables: str) -> str:
     return hashlib.sha256(f"{source}\n{tables}".encode()).hexdigest()
 
 

@@ -1,7 +1,5 @@
 """A spec's sections, its block and its comments, and how deep its expressions go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

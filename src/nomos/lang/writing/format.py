@@ -4,8 +4,6 @@ What may be moved: white space, parentheses that change nothing, comments inside
 statement, and the indentation of the Python block. What is said stays as it is.
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from nomos.diagnostics import Code, Source, Span

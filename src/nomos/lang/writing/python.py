@@ -1,7 +1,5 @@
 """The Python block of a spec in its canonical layout."""
 
-from __future__ import annotations
-
 import ast
 import io
 import tokenize

@@ -1,7 +1,5 @@
 """What can stand at a place of a spec, for an editor to offer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

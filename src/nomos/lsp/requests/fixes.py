@@ -1,7 +1,5 @@
 """Remedies as changes of the text: what an editor offers to do about a mistake."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an editor tells about the name under the pointer."""
 
-from __future__ import annotations
-
 from nomos.diagnostics import Source, Span
 from nomos.lang.reading import syntax
 from nomos.lang.writing.format import format_expr

@@ -1,7 +1,5 @@
 """Where names are declared and used, across the files of a project."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The statements of a spec as an outline."""
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from lsprotocol import types

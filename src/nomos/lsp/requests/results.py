@@ -1,7 +1,5 @@
 """The last result of a spec, as the project's store has it, beside its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the words of the language mean, in a sentence each: the tables of words.toml."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

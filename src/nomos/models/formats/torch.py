@@ -17,8 +17,7 @@ from nomos.models.adapter import OutputModel
 from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile, recognise
-from nomos.models.screening.torch_archive import screen_export
-from nomos.models.screening.torchscript import screen_script
+from nomos.models.screening.torch_files import screen_export, screen_script
 from nomos.structures.model import Layers
 from nomos.structures.torch import layers_of
 

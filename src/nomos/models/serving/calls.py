@@ -22,18 +22,18 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from nomos.domain.meter import CallsSpent, Lease, current_lease
+from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
 from nomos.errors import ModelError, ServiceDown
 from nomos.models.extras import need
-from nomos.models.serving.ledger import Ledger, Spent, ledger_at
+from nomos.models.serving.ledger import Book, Ledger, ledger_at
 from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.transport import quote_answer
 
@@ -53,7 +53,8 @@ _BEGUN = (
 _LONGEST_ANSWER = 2**26  # bytes
 _PASSING = {408, 409, 425, 429}
 _REFUSED = {400, 413, 422}  # of one request; other statuses below 500 are of all
-_SLACK_S, _SLACK = 0.1, 1.02  # between the turns of a rate: some requests travel faster
+# Between the turns of a rate: some requests travel faster, some are sent late.
+_SLACK_S, _SLACK = 0.1, 1.02
 
 
 class CallFailed(Exception):
@@ -73,28 +74,6 @@ class _Passing(Exception):
 
 class _Late(_Passing):
     """No whole answer in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Book:
-    """Where the calls of one batch are counted and kept."""
-
-    lease: Lease
-    ledger: Ledger
-    price: Price
-    over: list[BaseException] = field(default_factory=list)  # what ended them all
-
-    def reserve(self, cost: float) -> bool:
-        """Count a request that is about to be sent, if the limits allow it."""
-        lease = self.lease
-        return self.ledger.reserve_request(
-            lease.campaign, lease.phase, cost, lease.terms
-        )
-
-    def add(self, **spent: Any) -> None:
-        """Count what became of requests."""
-        lease = self.lease
-        self.ledger.add_spent(lease.campaign, lease.phase, Spent(**spent))
 
 
 class Caller:
@@ -138,6 +117,8 @@ class Caller:
         """Return the answers to calls; CallsFailed where some of several have none."""
         book, keys = self._open_book(), [self._key_of(call) for call in calls]
         found = self._recall(keys, book)
+        if book.lease.drafts is not None:
+            return book.draft(found, calls)
         results: list[Any] = [(answer, None) for answer in found]
         missing = [place for place, answer in enumerate(found) if answer is None]
         if missing:
@@ -157,11 +138,13 @@ class Caller:
         """Return the answer to one call, from a coroutine."""
         book, key = self._open_book(), self._key_of(call)
         (found,) = self._recall([key], book)
+        if book.lease.drafts is not None:
+            (found,) = book.draft([found], [call])
         if found is not None:
             return found
         return await self._ask_once_for_all(book, (key, call))
 
-    def _open_book(self) -> _Book:
+    def _open_book(self) -> Book:
         lease = current_lease()
         terms = lease.terms
         price = find_price(self.model, terms.prices)
@@ -170,13 +153,13 @@ class Caller:
                 f"no price of {self.model} is known, so --max-cost cannot be kept: set"
                 f" [tool.nomos.prices], or pip install genai-prices"
             )
-        return _Book(lease, ledger_at(terms.file), price or Price())
+        return Book(lease, ledger_at(terms.file), price or Price())
 
     def _key_of(self, call: Call) -> bytes:
         text = json.dumps([self.url, call.body, call.sample], sort_keys=True)
         return sha256(text.encode()).digest()
 
-    def _recall(self, keys: Sequence[bytes], book: _Book) -> list[str | None]:
+    def _recall(self, keys: Sequence[bytes], book: Book) -> list[str | None]:
         """Return the answers that are known already, and count them."""
         cache = book.lease.terms.cache
         if cache == "off":
@@ -184,11 +167,12 @@ class Caller:
             return [unused[k].pop() if unused.get(k) else None for k in keys]
         mine = book.lease.campaign if cache == "refresh" else None
         found = book.ledger.find_answers(keys, mine)
-        if count := sum(answer is not None for answer in found):
+        count = sum(answer is not None for answer in found)
+        if count and book.lease.drafts is None:
             book.add(cached=count)
         return found
 
-    async def _ask_once_for_all(self, book: _Book, todo: tuple[bytes, Call]) -> str:
+    async def _ask_once_for_all(self, book: Book, todo: tuple[bytes, Call]) -> str:
         """Answer a call; where another asks the same just now, wait for that one."""
         key, call = todo
         if book.lease.terms.cache == "off":
@@ -208,7 +192,7 @@ class Caller:
         future.set_result(answer)
         return answer
 
-    async def _ask_till_answered(self, book: _Book, key: bytes, call: Call) -> str:
+    async def _ask_till_answered(self, book: Book, key: bytes, call: Call) -> str:
         """Send a request until it is answered, or given up."""
         tries = late = 0
         while True:
@@ -255,7 +239,7 @@ class Caller:
 
     # Requests.
 
-    async def _send_paid(self, book: _Book, call: Call, *, may_be_lost: bool) -> Reply:
+    async def _send_paid(self, book: Book, call: Call, *, may_be_lost: bool) -> Reply:
         """Send a request in its turn, under the limits, and count what it cost."""
         terms, price = book.lease.terms, book.price
         most = price.cost_of(*call.most_tokens)
@@ -265,10 +249,6 @@ class Caller:
         async with slot:
             if book.over:
                 raise book.over[0]
-            if terms.rate is not None:
-                calls, seconds = terms.rate
-                gap = (seconds * _SLACK + _SLACK_S) / calls
-                await asyncio.sleep(book.ledger.take_turn(self.url, gap))
             while not book.reserve(most):
                 if not self._in_flight:  # nothing will be given back
                     limit = "--calls" if terms.max_cost is None else "--max-cost"
@@ -276,6 +256,8 @@ class Caller:
                 await asyncio.sleep(0.02)
             self._in_flight += 1
             try:
+                if terms.rate is not None:
+                    await self._wait_for_turn(book.ledger, *terms.rate)
                 sending = self._send_once(call.body, terms.timeout_s)
                 reply = await (self._watch_others(sending) if may_be_lost else sending)
             except (_Passing, CallFailed) as failure:
@@ -289,6 +271,15 @@ class Caller:
             tokens_in, tokens_out = reply.tokens
             book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
         return reply
+
+    async def _wait_for_turn(self, ledger: Ledger, calls: int, seconds: float) -> None:
+        """Wait until a request may be sent; one that missed its turn takes another."""
+        gap, late_s = (seconds * _SLACK + 2 * _SLACK_S) / calls, _SLACK_S
+        while late_s >= _SLACK_S:
+            pause_s = ledger.take_turn(self.url, gap)
+            turn = time.monotonic() + pause_s
+            await asyncio.sleep(pause_s)
+            late_s = time.monotonic() - turn
 
     async def _watch_others(self, sending: Coroutine[Any, Any, Reply]) -> Reply:
         """Wait for an answer; give it up as lost where many that were asked later came."""

@@ -73,6 +73,8 @@ class Endpoint(Adapter):
     independent samples: the same draws give the same answers again, other draws others.
     """
 
+    is_endpoint = True
+
     def __init__(self, name: str, caller: Caller) -> None:
         super().__init__(name)
         self._caller = caller
@@ -178,7 +180,7 @@ class JsonEndpoint(Endpoint):
         self._request = request
 
     def _build_call(self, row: Any, sample: int | None) -> Call:
-        return Call(_fill(self._request, _plain_value(row)), sample or 0)
+        return Call(_fill_request(self._request, _plain_value(row)), sample or 0)
 
 
 def _open_caller(*where: Any, **how: Any) -> Caller:
@@ -187,7 +189,7 @@ def _open_caller(*where: Any, **how: Any) -> Caller:
     return Caller(*where, **how)
 
 
-def _fill(template: Any, value: Any) -> Any:
+def _fill_request(template: Any, value: Any) -> Any:
     """Return JSON with a value where its texts say `{input}`."""
     if template == "{input}":
         return value
@@ -196,9 +198,9 @@ def _fill(template: Any, value: Any) -> Any:
             "{input}", value if isinstance(value, str) else json.dumps(value)
         )
     if isinstance(template, Mapping):
-        return {name: _fill(part, value) for name, part in template.items()}
+        return {name: _fill_request(part, value) for name, part in template.items()}
     if isinstance(template, list | tuple):
-        return [_fill(part, value) for part in template]
+        return [_fill_request(part, value) for part in template]
     return template
 
 

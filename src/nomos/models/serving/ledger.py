@@ -15,24 +15,29 @@ Answers are data: text that is shown escaped and never run.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nomos.database import explain_failures, open_database, transaction
 from nomos.domain.meter import Lease, Phase, Terms
+from nomos.models.serving.prices import Price
+
+if TYPE_CHECKING:
+    from nomos.models.serving.endpoints import Call
 
 FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
 MOST_BYTES = 2**30  # of all answers; the oldest go first
 _PRUNED = 1 / 4  # this share of them, so that it is seldom done
-_FIRST, _SEARCH = 8, 0.8
+_SEARCH = 0.8  # of the money: the rest is for what follows a search
 _CHECKED = 500  # answers, after which the size is looked at
 _MIGRATIONS = (
     """
@@ -53,6 +58,7 @@ _MIGRATIONS = (
         tokens_in INTEGER NOT NULL DEFAULT 0,
         tokens_out INTEGER NOT NULL DEFAULT 0,
         cost REAL NOT NULL DEFAULT 0,
+        run TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (campaign, phase)
     );
     CREATE TABLE turns (endpoint TEXT PRIMARY KEY, next REAL NOT NULL)
@@ -73,7 +79,8 @@ class Spent:
 
 _NAMES = [field.name for field in fields(Spent)]
 _ADD = (
-    f"INSERT INTO spent (campaign, phase, {', '.join(_NAMES)}) VALUES (?, ?{', ?' * 5})"
+    f"INSERT INTO spent (campaign, run, phase, {', '.join(_NAMES)})"
+    f" VALUES (?, ?, ?{', ?' * 5})"
     " ON CONFLICT DO UPDATE SET "
     + ", ".join(f"{name} = {name} + excluded.{name}" for name in _NAMES)
 )
@@ -188,19 +195,26 @@ class Ledger:
         with self._writing():
             spent = self.spent_in(campaign)
             requests = sum(one.requests for one in spent.values())
-            money = sum(one.cost for one in spent.values())
             if terms.calls is not None and requests >= terms.calls:
                 return False
-            if terms.max_cost is not None and money + cost > terms.max_cost:
+            if cost > self.money_left(phase, terms):
                 return False
-            self._file.execute(_ADD, (campaign, phase, 1, 0, 0, 0, cost))
+            self._file.execute(_ADD, (campaign, terms.run, phase, 1, 0, 0, 0, cost))
         return True
 
-    def add_spent(self, campaign: str, phase: Phase, spent: Spent) -> None:
+    def money_left(self, phase: Phase, terms: Terms) -> float:
+        """Return what a phase of a run may still cost."""
+        if terms.max_cost is None:
+            return math.inf
+        (money,) = self._ask("SELECT sum(cost) FROM spent WHERE run = ?", terms.run)[0]
+        share = _SEARCH if phase in ("search", "control") else 1.0
+        return terms.max_cost * share - (money or 0.0)
+
+    def add_spent(self, campaign: str, run: str, phase: Phase, spent: Spent) -> None:
         """Count what became of requests; a cost below zero gives back what was reserved."""
         values = [getattr(spent, name) for name in _NAMES]
         with self._writing():
-            self._file.execute(_ADD, (campaign, phase, *values))
+            self._file.execute(_ADD, (campaign, run, phase, *values))
 
     def spent_in(self, campaign: str) -> dict[str, Spent]:
         """Return what a campaign has spent, by what for."""
@@ -209,10 +223,19 @@ class Ledger:
         )
         return {row["phase"]: Spent(*(row[name] for name in _NAMES)) for row in rows}
 
-    def move_spent(self, campaign: str, other: str) -> None:
-        """Count what was spent under one name for another, which may have some already."""
+    def move_spent(self, campaign: str, other: str, run: str) -> None:
+        """Count what was spent under one name for another, which may have some already.
+
+        Then a killed run goes on: what all its campaigns cost counts for this one.
+        """
+        with self._writing():
+            self._file.execute(
+                "UPDATE spent SET run = ? WHERE run IN"
+                " (SELECT run FROM spent WHERE campaign = ?)",
+                (run, other),
+            )
         for phase, spent in self.spent_in(campaign).items():
-            self.add_spent(other, phase, spent)  # type: ignore[arg-type]  # one of them
+            self.add_spent(other, run, phase, spent)  # type: ignore[arg-type]  # one of them
         with self._writing():
             self._file.execute("DELETE FROM spent WHERE campaign = ?", (campaign,))
             self._file.execute(
@@ -236,19 +259,45 @@ class Ledger:
         return turn - now
 
 
-def count_affordable(lease: Lease, max_cost: float) -> int:
-    """Return how many requests more a limit of money is likely to allow.
+@dataclass(frozen=True, slots=True)
+class Book:
+    """Where the calls of one batch are counted and kept."""
 
-    A fifth of the money is left to what follows the search. Before anything is known of
-    what a request costs, a few show it.
-    """
-    spent = total_spent(
-        list(ledger_at(lease.terms.file).spent_in(lease.campaign).values())
-    )
+    lease: Lease
+    ledger: Ledger
+    price: Price
+    over: list[BaseException] = field(default_factory=list)  # what ended them all
+
+    def reserve(self, cost: float) -> bool:
+        """Count a request that is about to be sent, if the limits allow it."""
+        lease = self.lease
+        return self.ledger.reserve_request(
+            lease.campaign, lease.phase, cost, lease.terms
+        )
+
+    def add(self, **spent: Any) -> None:
+        """Count what became of requests."""
+        lease = self.lease
+        run = lease.terms.run
+        self.ledger.add_spent(lease.campaign, run, lease.phase, Spent(**spent))
+
+    def draft(self, found: Sequence[str | None], calls: Sequence[Call]) -> list[str]:
+        """Note what calls would cost that are not known; their answers are empty."""
+        for answer, call in zip(found, calls, strict=True):
+            if answer is None and self.lease.drafts is not None:
+                asked, answered = call.most_tokens
+                costs = [self.price.cost_of(asked // 4, some) for some in (1, answered)]
+                self.lease.drafts.append((costs[0], costs[1]))
+        return [answer or "" for answer in found]
+
+
+def count_affordable(lease: Lease) -> int:
+    """Return how many requests more a limit of money is likely to allow; 0: nobody knows."""
+    ledger = ledger_at(lease.terms.file)
+    spent = total_spent(list(ledger.spent_in(lease.campaign).values()))
     if not spent.requests or not spent.cost:
-        return _FIRST
-    share = _SEARCH if lease.phase == "search" else 1.0
-    left = max_cost * share - spent.cost
+        return 0
+    left = ledger.money_left(lease.phase, lease.terms)
     return max(0, int(left / (spent.cost / spent.requests)))
 
 

@@ -1,7 +1,5 @@
 """What a request to a model costs: as the project says, or as genai-prices knows."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Rules:
 from __future__ import annotations
 
 import math
-import queue
-import threading
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -65,7 +63,7 @@ class ServedModel(OutputModel):
         if timeout_s <= 0 or retries < 0 or max_rows < 1 or in_flight < 1:
             raise ModelError(f"{url}: its time-out and its limits must be above zero")
         self._server = Transport(url, timeout_s=timeout_s, in_flight=in_flight)
-        self._retries, self._max_rows, self._in_flight = retries, max_rows, in_flight
+        self._retries, self._max_rows = retries, max_rows
         self._input, self._type = "input-0", ""
         self._scores_on_demand = False
         self._fetch_description()
@@ -89,12 +87,14 @@ class ServedModel(OutputModel):
     def _fetch_description(self) -> None:
         """Ask the server for the model's input, where it tells."""
 
-        def read(answer: Any) -> list[Any]:
+        def read(answer: Any, _: None) -> list[Any]:
             inputs = answer.get("inputs") or []
             return [(str(i["name"]), str(i.get("datatype", ""))) for i in inputs]
 
         retries = min(self._retries, _LOADING_RETRIES)
-        inputs = self._server.ask("", None, read, retries=retries)
+        (inputs,) = self._server.ask_each(
+            "", [None], lambda _: None, read, retries=retries
+        )
         if inputs:
             self._input, self._type = self._take_only(inputs, "inputs")
 
@@ -148,19 +148,13 @@ class ServedModel(OutputModel):
     def _request_answers(self, rows: Array, wanted: str | None) -> dict[str, Array]:
         """Ask for all rows, in batches, and put the answers together in their order."""
         starts = range(0, len(rows), self._max_rows)
-        batches = [rows[start : start + self._max_rows] for start in starts]
-        stop = threading.Event()
-
-        def ask(batch: Array) -> dict[str, Array]:
-            return self._server.ask(
-                "/infer",
-                self._build_request(batch, wanted),
-                lambda answer: _parse_outputs(answer, len(batch)),
-                retries=self._retries,
-                stop=stop,
-            )
-
-        parts = _ask_all(ask, batches, self._in_flight, stop)
+        parts = self._server.ask_each(
+            "/infer",
+            [rows[start : start + self._max_rows] for start in starts],
+            lambda batch: self._build_request(batch, wanted),
+            lambda answer, batch: _parse_outputs(answer, len(batch)),
+            retries=self._retries,
+        )
         names = [name for name in parts[0] if all(name in part for part in parts)]
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -194,44 +188,3 @@ def _parse_outputs(answer: Any, count: int) -> dict[str, Array]:
             )
         outputs[name] = values.reshape(shape)
     return outputs
-
-
-def _ask_all(
-    ask: Callable[[Array], dict[str, Array]],
-    batches: list[Array],
-    in_flight: int,
-    stop: threading.Event,
-) -> list[dict[str, Array]]:
-    """Ask for each batch, several at a time; the first failure stops the others."""
-    if len(batches) == 1:
-        return [ask(batches[0])]
-    answers: list[dict[str, Array]] = [{} for _ in batches]
-    failures: list[BaseException] = []
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for place in range(len(batches)):
-        waiting.put(place)
-
-    def work() -> None:
-        try:
-            while not stop.is_set():
-                place = waiting.get_nowait()
-                answers[place] = ask(batches[place])
-        except queue.Empty:
-            pass
-        except BaseException as error:  # told to the caller, whatever it is
-            failures.append(error)
-            stop.set()
-
-    # Daemons: a campaign that is interrupted does not wait for a server that hangs.
-    count = min(in_flight, len(batches))
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(count)]
-    for worker in workers:
-        worker.start()
-    try:
-        for worker in workers:
-            worker.join()
-    finally:
-        stop.set()
-    if failures:
-        raise failures[0]
-    return answers

@@ -1,21 +1,24 @@
-"""Requests of JSON over HTTP that are sent again until they are answered, or given up."""
+"""Requests of JSON over HTTP that are sent again until they are answered, or given up.
 
-from __future__ import annotations
+They are sent from the one event loop of the process (`nomos.domain.waiting`), so that no more
+are in flight than allowed, whichever threads ask. The time-out is for a whole answer, to its
+last byte.
+"""
 
-import contextlib
-import http.client
+import asyncio
 import json
-import queue
 import socket
-import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from nomos.domain.waiting import begin_work, wait_for
 from nomos.errors import ModelError
+from nomos.models.extras import need
 
+_Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _LONGEST_ANSWER = 2**28  # bytes; a million rows of scores take less
@@ -40,134 +43,119 @@ class Transport:
     def __init__(self, url: str, *, timeout_s: float, in_flight: int) -> None:
         try:
             parts = urlsplit(url)
-            self._address = (parts.hostname or "", parts.port)
+            host, _ = parts.hostname, parts.port
         except ValueError as error:
             raise ModelError(f"{url} is no address: {error}") from error
-        if not self._address[0]:
+        if not host:
             raise ModelError(f"{url} names no host")
-        self.url, self._path = url, parts.path.rstrip("/")
-        if "/v2/models/" not in f"{self._path}/":
+        if "/v2/models/" not in f"{parts.path.rstrip('/')}/":
             raise ModelError(
                 f"{url} names no served model: http://HOST:PORT/v2/models/NAME does"
             )
-        self._kind: type[http.client.HTTPConnection] = http.client.HTTPConnection
-        if parts.scheme.lower() == "https":
-            self._kind = http.client.HTTPSConnection
-        self._timeout_s = timeout_s
-        self._limit = threading.BoundedSemaphore(in_flight)
-        self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue()
-        weakref.finalize(self, _close_all, self._idle)
+        self._httpx = need("httpx", extra="llm", what="served models")
+        self.url, self._timeout_s = url.rstrip("/"), timeout_s
+        self._slots = asyncio.Semaphore(in_flight)
+        self._client: Any = None  # made on the loop that uses it
 
-    def ask(
+    def ask_each(
         self,
         path: str,
-        content: dict[str, Any] | None,
-        read: Callable[[Any], _Read],
+        parts: Sequence[_Part],
+        build: Callable[[_Part], dict[str, Any] | None],
+        read: Callable[[Any, _Part], _Read],
         *,
         retries: int,
-        stop: threading.Event | None = None,
-    ) -> _Read:
-        """POST content, or GET where there is none, and read the answer; try again."""
-        stop = threading.Event() if stop is None else stop
-        pause_s, tries, failure = _FIRST_PAUSE_S, 0, ""
-        while tries <= retries and not stop.is_set():
-            if tries:
-                stop.wait(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            tries += 1
-            try:
-                with self._limit:
-                    return self._ask_once(path, content, read)
-            except Passing as passing:
-                failure = str(passing)
-        times = "1 try" if tries == 1 else f"{tries} tries"
-        raise ModelError(f"{self.url} failed after {times}: {failure}")
+    ) -> list[_Read]:
+        """POST what is built of each part, or GET where that is None, and read the answers.
 
-    def _ask_once(
+        Several are asked at a time; the first one that fails for good ends the others.
+        """
+
+        async def ask(part: _Part) -> _Read:
+            async with self._slots:
+                return await self._ask_part(path, part, build, read, retries)
+
+        async def ask_all() -> list[_Read]:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(ask(part)) for part in parts]
+            return [task.result() for task in tasks]
+
+        try:
+            return wait_for(ask_all(), ends_in_time=False)
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    async def _ask_part(
         self,
         path: str,
-        content: dict[str, Any] | None,
-        read: Callable[[Any], _Read],
+        part: _Part,
+        build: Callable[[_Part], dict[str, Any] | None],
+        read: Callable[[Any, _Part], _Read],
+        retries: int,
     ) -> _Read:
+        content, pause_s, failure = build(part), _FIRST_PAUSE_S, ""
+        for tries in range(retries + 1):
+            if tries:
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            try:
+                answer, said = await self._send_once(path, content)
+                return read(answer, part)
+            except Passing as passing:
+                failure = str(passing)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                failure = f"its answer makes no sense{said}"
+        times = "1 try" if not retries else f"{retries + 1} tries"
+        raise ModelError(f"{self.url} failed after {times}: {failure}")
+
+    async def _send_once(
+        self, path: str, content: dict[str, Any] | None
+    ) -> tuple[Any, str]:
+        """Return the JSON of an answer, and how a message quotes it."""
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        status, data = self._send_request("GET" if body is None else "POST", path, body)
+        status, data = await self._send_request(path, body)
+        said = quote_answer(data)
         if status >= 500 or status in _PASSING:
-            raise Passing(f"it answered with the status {status}{quote_answer(data)}")
+            raise Passing(f"it answered with the status {status}{said}")
         if status != 200:
-            raise Refused(
-                f"{self.url} answered with the status {status}{quote_answer(data)}"
-            )
+            raise Refused(f"{self.url} answered with the status {status}{said}")
         try:
             answer = json.loads(data)
             if content is not None and answer.get("id") not in (None, "", id):
                 raise Passing("it answered another request")
-            return read(answer)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Passing(f"its answer makes no sense{quote_answer(data)}") from None
+        except (ValueError, AttributeError, RecursionError):
+            raise Passing(f"its answer makes no sense{said}") from None
+        return answer, said
 
-    def _send_request(
-        self, method: str, path: str, body: str | None
-    ) -> tuple[int, bytes]:
+    async def _send_request(self, path: str, body: str | None) -> tuple[int, bytes]:
         """Send one request and return the status and the answer's bytes."""
-        connection = self._take_connection()
-        late = threading.Event()
-        # The time-out of a socket is that of one piece; an answer may drip for ever.
-        watch = threading.Timer(self._timeout_s, _abort_request, (connection, late))
-        watch.daemon = True
-        watch.start()
-        try:
-            connection.request(
-                method, self._path + path, body, {"Content-Type": "application/json"}
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None)
+            self._client = self._httpx.AsyncClient(
+                timeout=None, limits=limits, trust_env=False
             )
-            response = connection.getresponse()
-            data = response.read(_LONGEST_ANSWER + 1)
-        except BaseException as error:
-            self._close_idle_too(connection)
-            if not isinstance(error, OSError | http.client.HTTPException):
-                raise  # an interruption
-            if late.is_set() or isinstance(error, TimeoutError):
-                raise Passing(f"no answer within {self._timeout_s:g} s") from error
-            raise Passing(_describe_failure(error)) from error
-        finally:
-            watch.cancel()
-        if late.is_set() or not response.isclosed():
-            self._close_idle_too(connection)
-            cut = len(data) <= _LONGEST_ANSWER
-            raise Passing(f"its answer {'is cut short' if cut else 'does not end'}")
-        if response.status == 200:
-            self._idle.put(connection)
-        else:
-            connection.close()  # servers close it after an error, and do not say so
-        return response.status, data
-
-    def _close_idle_too(self, connection: http.client.HTTPConnection) -> None:
-        """Close a connection, and those that were idle: the server may be another now."""
-        connection.close()
-        _close_all(self._idle)
-
-    def _take_connection(self) -> http.client.HTTPConnection:
-        with contextlib.suppress(queue.Empty):
-            return self._idle.get_nowait()
-        host, port = self._address
-        return self._kind(host, port, timeout=self._timeout_s)
-
-
-def _close_all(idle: queue.LifoQueue[http.client.HTTPConnection]) -> None:
-    with contextlib.suppress(queue.Empty):
-        while True:
-            idle.get_nowait().close()
-
-
-def _abort_request(
-    connection: http.client.HTTPConnection, late: threading.Event
-) -> None:
-    """End a request whose time is up."""
-    late.set()
-    open_socket = connection.sock
-    if open_socket is not None:
-        with contextlib.suppress(OSError):
-            open_socket.shutdown(socket.SHUT_RDWR)
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        method, headers = "GET" if body is None else "POST", {}
+        headers["Content-Type"] = "application/json"
+        data = bytearray()
+        try:
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._client.stream(
+                    method, self.url + path, content=body, headers=headers
+                ) as response,
+            ):
+                async for piece in response.aiter_bytes():
+                    data += piece
+                    if len(data) > _LONGEST_ANSWER:
+                        raise Passing("its answer does not end")
+        except TimeoutError:
+            raise Passing(f"no answer within {self._timeout_s:g} s") from None
+        except (self._httpx.HTTPError, OSError) as error:
+            cut = "its answer is cut short" if data else _describe_failure(error)
+            raise Passing(cut) from None
+        return response.status_code, bytes(data)
 
 
 def quote_answer(data: bytes | str) -> str:
@@ -181,9 +169,13 @@ def quote_answer(data: bytes | str) -> str:
     return f": {text}" if text else ""
 
 
-def _describe_failure(error: Exception) -> str:
-    if isinstance(error, ConnectionRefusedError):
-        return "nothing listens there"
-    if isinstance(error, socket.gaierror):
-        return "there is no such host"
-    return f"the connection broke ({type(error).__name__})"
+def _describe_failure(error: BaseException) -> str:
+    name = type(error).__name__
+    cause: BaseException | None = error
+    while cause is not None:  # httpx stands around what the system said
+        if isinstance(cause, ConnectionRefusedError):
+            return "nothing listens there"
+        if isinstance(cause, socket.gaierror):
+            return "there is no such host"
+        cause = cause.__cause__ or cause.__context__
+    return f"the connection broke ({name})"

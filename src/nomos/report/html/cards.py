@@ -5,8 +5,6 @@ kept as text, of which the page's script shows as many as are asked for: a brows
 ten thousand of them at once because it makes nothing of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

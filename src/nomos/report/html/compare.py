@@ -1,7 +1,5 @@
 """An old and a new model on the same cases, as a page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

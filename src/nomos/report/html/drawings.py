@@ -3,8 +3,6 @@
 What is larger than a card can show is reduced first: a page is sent around.
 """
 
-from __future__ import annotations
-
 import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence

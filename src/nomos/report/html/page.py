@@ -5,8 +5,6 @@ and shows what there was no place for. The page's policy lets only its own scrip
 style run, by their checksums.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ It is for a reader who has never seen a spec. Each of its numbers is one of the 
 that the section says nothing that the rest of the page does not.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -67,7 +65,7 @@ def build_sign_off(told: Sequence[PropertyView], rulings: Sequence[Ruling]) -> S
     return SignOff(
         f"{asked} tested of {models}: {answers}. The gate {_gate_words(worst)}.",
         rows,
-        tuple(_facts_of(results)),
+        tuple(_list_facts(results)),
         tuple(dict.fromkeys(_command_of(result) for result in results)),
     )
 
@@ -84,7 +82,7 @@ def _asked_row(one: PropertyView, ruling: Ruling) -> AskedRow:
         first.subject.spec + (f", fingerprint {mark}" if mark else ""),
         one.verdict,
         one.meaning,
-        _rate_words(one),
+        _describe_rate(one),
         tuple(remark.text for remark in one.remarks if remark.is_problem),
         "nothing" if proof is None else proof_text(proof).partition("\n")[0],
         _gate_words(ruling.status),
@@ -92,7 +90,7 @@ def _asked_row(one: PropertyView, ruling: Ruling) -> AskedRow:
     )
 
 
-def _rate_words(one: PropertyView) -> str:
+def _describe_rate(one: PropertyView) -> str:
     """Return how often cases fail, without what a proof says beside it."""
     if one.verdict == "failed":
         return one.rate
@@ -101,7 +99,7 @@ def _rate_words(one: PropertyView) -> str:
     return tried_text(one.results, [r.counts.violations for r in one.results])
 
 
-def _facts_of(results: Sequence[Result]) -> Iterable[tuple[str, tuple[str, ...]]]:
+def _list_facts(results: Sequence[Result]) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Yield what a reader needs to find all of it again, each value once."""
     marks = [result.fingerprint for result in results]
     models, domains = (

@@ -1,7 +1,5 @@
 """Templates that escape every string, and name in it what could not be seen."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from functools import lru_cache

@@ -126,9 +126,7 @@ class Bugs:
         self.has_control = (
             has_control  # whether a random model is tested against chance
         )
-        self.control_differs = (
-            False  # whether a control asks something else than its case
-        )
+        self.uncontrolled = 0  # violations of cases that ask about one input only
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
         self._left = MOST_BUGS_KEPT  # how many more are kept
@@ -148,8 +146,9 @@ class Bugs:
         if judged.control is None:
             return
         totals = self.totals
-        self.control_differs |= judged.control_differs
         ours, theirs = judged.verdicts[:end], judged.control[:end]
+        has_none = (ours == Verdict.VIOLATED) & (theirs == Verdict.UNCHANGED)
+        self.uncontrolled += int(has_none.sum())
         pairs = (ours <= Verdict.VIOLATED) & (theirs <= Verdict.VIOLATED)
         ours, theirs = (one[pairs] == Verdict.VIOLATED for one in (ours, theirs))
         totals.pairs += len(ours)
@@ -158,14 +157,13 @@ class Bugs:
         totals.both_violated += int((ours & theirs).sum())
 
     def describe_missing_control(self) -> str:
-        """Say that the control of all violated cases is the case itself; "" if of none."""
-        pairs, violations = self.totals.pairs, self.totals.violations
-        if not pairs or not violations or self.control_differs:
+        """Say that the control of violated cases would be the case itself; "" if of none."""
+        if not self.uncontrolled:
             return ""
         return (
-            f"none of {pairs} cases asks a random model about a second input, so they have no A/A"
-            f" control, and {violations} of them violate: ask about another input, or say"
-            " `repeats 10;` in the spec"
+            f"{self.uncontrolled} of {self.totals.violations} violated cases ask a random model"
+            " about one input only, so they have no A/A control: leave such cases out"
+            " (`requires`), or say `repeats 10;` in the spec"
         )
 
     def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:

@@ -24,7 +24,7 @@ from nomos.results.result import Counts, Crash, EnsuresCounts, Recorded, Result
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
 from nomos.results.verdict import EVERY_CASE, problem_of, verdict_of
 from nomos.runner.campaigns.bugs import Bugs, Confirm, no_totals
-from nomos.runner.campaigns.explained.sample import Sample
+from nomos.runner.campaigns.explained.sampling import Sample
 from nomos.runner.campaigns.health import (
     MOST_CRASH_KINDS,
     count_reasons,
@@ -352,6 +352,7 @@ class Campaign:
             problem=problem,
             scope=self.plan.scope,
             is_complete=complete,
+            is_uncontrolled=self.about.is_uncontrolled,
             space=self.plan.space,
             rate=rate,
             next_bug=next_bug,
@@ -369,8 +370,10 @@ class Campaign:
         """Say what the campaign itself is short of; "" if nothing."""
         if self.problem:
             return self.problem
-        if self.stop == _CALLS_SPENT and not counts.tests:
+        if not counts.tests and self.stop == _CALLS_SPENT:
             return too_few_calls(self.meter.limit, self.calls_of_case)
+        if not counts.tests and self.stop == self.meter.why_spent:
+            return "--max-cost does not suffice for a case"
         if not counts.tests and (out := counts.discarded + counts.unchanged):
             return starvation(self.reasons, 0, out)
         if counts.passed and self.subject.ensures and not self.reached:

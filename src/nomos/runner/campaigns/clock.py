@@ -1,7 +1,5 @@
 """The time that work takes here, without the time that others keep the machine busy."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a campaign depends on, as checksums: whoever resumes it must find the same."""
 
-from __future__ import annotations
-
 import inspect
 import platform
 import re
@@ -35,11 +33,11 @@ def fingerprint(prepared: Prepared) -> dict[str, str]:
     source = inspect.getsourcefile(type(prepared.domain)) or ""
     settings = sorted(subject.settings.items())
     return {
-        "spec": _digest(subject.text.encode()),
+        "spec": _hash_bytes(subject.text.encode()),
         "domain": _of_file(Path(source)),
         "model": _of_file(prepared.model_path) or subject.model,
         "inputs": _of_items(program.source),
-        "settings": _digest(repr(settings).encode()),
+        "settings": _hash_bytes(repr(settings).encode()),
         "versions": ", ".join(_loaded_versions()),
     }
 
@@ -60,7 +58,7 @@ def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _digest(data: bytes) -> str:
+def _hash_bytes(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
 
 
@@ -69,9 +67,9 @@ def _of_file(path: Path | None) -> str:
     if path is None or not path.exists():
         return ""
     if path.is_file():
-        return _digest(path.read_bytes())
+        return _hash_bytes(path.read_bytes())
     parts = sorted(part for part in path.rglob("*") if part.is_file())
-    return _digest("".join(_of_file(part) for part in parts).encode())
+    return _hash_bytes("".join(_of_file(part) for part in parts).encode())
 
 
 def checksum_of_inputs(source: Any) -> str:

@@ -1,7 +1,5 @@
 """When a campaign is starving: its `requires` let too few cases through."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

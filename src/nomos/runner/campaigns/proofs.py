@@ -1,7 +1,5 @@
 """Proofs as results: of a property alone, or beside campaigns that found nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -12,8 +12,6 @@ interval at the level 1 - 0.05/n, so that all are right together, and these are 
 with: wider than need be, and right however rates depend on each other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction

@@ -21,7 +21,7 @@ from nomos.results.result import Recorded, Result, Subject
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import Campaign
 from nomos.runner.campaigns.fingerprint import changes
-from nomos.runner.campaigns.plans.generations import Generations
+from nomos.runner.campaigns.plans.planning import Generations
 from nomos.store.files import KnownNames, add_known, case_name, load_known, save_cases
 from nomos.store.rows import Row
 from nomos.store.store import Store, Unfinished
@@ -237,7 +237,7 @@ class Recording:
 _ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
 _KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
     **dict.fromkeys(
-        ("next_case", "next_first", "reached", "spent", "control_differs"), int
+        ("next_case", "next_first", "reached", "spent", "uncontrolled"), int
     ),
     "asked_again": int,
     **dict.fromkeys(("sample", "known"), str),
@@ -254,7 +254,7 @@ def _state(campaign: Campaign) -> dict[str, Any]:
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
-        "control_differs": int(campaign.bugs.control_differs),
+        "uncontrolled": campaign.bugs.uncontrolled,
         "rates": campaign.rates.to_json(),
         "spent": campaign.spent,
         "asked_again": campaign.asked_again,
@@ -287,7 +287,7 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
         campaign.sample.restore(state["sample"])
     campaign.crashes.update({crash.error: crash for crash in result.crashes})
     campaign.reached = state.get("reached", -1)  # unknown of older ones: all
-    campaign.bugs.control_differs = bool(state.get("control_differs", 1))
+    campaign.bugs.uncontrolled = state.get("uncontrolled", 0)
     if "known" in state:  # as it began: another seed may have found more since
         campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
     campaign.rates.restore(state.get("rates"))

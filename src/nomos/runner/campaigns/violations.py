@@ -1,7 +1,5 @@
 """The violations of a campaign, deduplicated by their choices and counted."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What an executor offers: tasks in, answers out, and word of a worker that died."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence

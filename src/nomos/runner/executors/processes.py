@@ -4,8 +4,6 @@ A worker gets tasks and sends answers through a pipe. What it is about to run, a
 when, stands in a small shared file, so that a death or a hang can be put down to a case.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import pickle

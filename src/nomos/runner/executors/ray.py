@@ -5,8 +5,6 @@ is lost with a task under way is replaced; the driver splits its range until the
 fault is known, as for worker processes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a worker does: prepare a job, judge ranges of its cases, run cases alone."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,12 +43,20 @@ from nomos.runner.campaigns.explained.flakiness import (
 )
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs, fingerprint
 from nomos.runner.campaigns.plans.ranges import Range
+from nomos.runner.drafting import CostEstimate, estimate_cost
 from nomos.runner.jobs import Job, Prepared, subject_of
 from nomos.runner.project.naming import model_name, relative
 from nomos.runner.project.params import bind_settings
 from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.search.making import Making
 from nomos.search.strategy import Material
+
+
+def is_uncontrolled(program: Program) -> bool:
+    """Tell whether a random model is asked one thing, and once: chance cannot be told."""
+    return bool(program.random_models) and not (
+        program.has_control or program.spec.repeats
+    )
 
 
 def current_folder() -> str:
@@ -87,6 +93,8 @@ class About:
     rates: tuple[core.Rate, ...] = ()
     campaign_ensures: tuple[core.Condition, ...] = ()
     has_control: bool = False  # whether a random model is tested against chance
+    is_uncontrolled: bool = False  # or cannot be
+    asks_endpoints: bool = False  # and no other models
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,13 @@ class Worker:
             program.spec.rates,
             program.spec.campaign_ensures,
             program.has_control,
+            is_uncontrolled(program),
+            prepared.asks_endpoints,
         )
+
+    def estimate_cost(self, job: Job, budget: int) -> CostEstimate:
+        """Return what a search of so many cases would send and cost."""
+        return estimate_cost(self.prepare_job(job), self.setting.terms, budget)
 
     def space(self, job: Job, limit: int | None) -> int | None:
         """Return how many cases there are, None where there are more than the limit.

@@ -1,7 +1,5 @@
 """`[tool.nomos]` in a project's pyproject.toml: how its specs are run by default."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

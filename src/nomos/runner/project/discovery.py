@@ -4,8 +4,6 @@ What looks like a spec and is not run is no matter of taste: a run that leaves i
 without a word is green for a property that nobody tried.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

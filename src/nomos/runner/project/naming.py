@@ -1,7 +1,5 @@
 """What specs and models are called: from the project's root, the same everywhere."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath

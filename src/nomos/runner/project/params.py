@@ -1,7 +1,5 @@
 """Params of a spec among the settings of a job: recognised, bound, several at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 

@@ -6,8 +6,6 @@ same value: in the domain's constructor as the default, in `[tool.nomos]`, or wi
 and `--set`. A model may also be a file of the project, a param of the spec any number.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath

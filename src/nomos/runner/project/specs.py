@@ -1,7 +1,5 @@
 """Check and load specs: from paths to properties that can be run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

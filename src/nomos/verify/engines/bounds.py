@@ -8,8 +8,6 @@ almost the same input, which is what relational properties are about. The error 
 layer's sums is bounded along with them and added at the end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from nomos.device import Array

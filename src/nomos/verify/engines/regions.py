@@ -1,7 +1,5 @@
 """The components of a question for a network: which shape coupled values have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A component adds to the sums of the first layer, for all calls at once. Bounds a
 many parts at a time: `state` holds one row for each part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ in one table with a row for each combination, and how many cases a row stands fo
 Tables are independent of each other: the cases are all combinations of their rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ranges of numbers cut where something changes, so that one stands for all between."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.records import items
+from nomos.domain.same_answers import find_changed_answers
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.vectorized.chunk import pad_choices
+from nomos.errors import NomosError
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import can_group_by_outputs, group_bugs
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bugs import BugList, with_values
+from nomos.results.describe import describe
+from nomos.results.later import put_off
+from nomos.results.measured import CallCounts
 from nomos.results.result import Bug, Result
-from nomos.runner.campaigns.explained.sample import SIZE, Sample
 from nomos.runner.campaigns.explained.sampling import (
+    SIZE,
+    Sample,
     Sampling,
     most_sampled,
     random_parts,
@@ -76,18 +84,38 @@ def _has_all_violations(result: Result) -> bool:
     return result.is_complete and len(result.bugs) == result.counts.unique_bugs
 
 
-def add_explanation(result: Result, found: Explained | None) -> Result:
-    """Return a result with its groups, and bugs with their shrunk cases."""
-    if found is None:
-        return result
-    analysis, shrunk = found
-    if result.analysis is not None:
-        analysis = replace(analysis, flakiness=result.analysis.flakiness)
+def add_explanation(
+    result: Result, explain: Callable[[], Explained], count: Callable[[], CallCounts]
+) -> Result:
+    """Return a result with its groups, and bugs with their shrunk cases.
+
+    They are made when somebody looks at them; `count` tells all calls of the campaign then.
+    """
+    check = None if result.analysis is None else result.analysis.flakiness
+    find, calls = cache(explain), result.calls
+
+    def count_all() -> CallCounts:
+        find()
+        return count()
+
     assert isinstance(result.bugs, BugList)
     bugs = result.bugs.map_bugs(
-        lambda bug: replace(bug, shrunk=shrunk.get(bug.id, bug.shrunk))
+        lambda bug: replace(bug, shrunk=find()[1].get(bug.id, bug.shrunk))
     )
-    return replace(result, bugs=bugs, analysis=analysis)
+    analysis = put_off(Analysis, lambda: find()[0], flakiness=check)
+    later = put_off(CallCounts, count_all, limit=calls.limit, sent=calls.sent)
+    return replace(result, bugs=bugs, analysis=analysis, calls=later)
+
+
+def check_answers(engine: Engine, bugs: Sequence[Bug]) -> None:
+    """Raise NomosError where a model answers otherwise than it did in a campaign."""
+    cases = ListedCases(*pad_choices([bug.choices for bug in bugs]))
+    rows, _, values = engine.values(cases, with_outputs=True)
+    for name in engine.program.spec.outputs if len(rows) else ():
+        known = [bugs[row].outputs.get(name) for row in rows.tolist()]
+        now = [describe(value, engine.program.schema) for value in items(values[name])]
+        if find_changed_answers(known, now).any():
+            raise NomosError("the model answers otherwise than in the campaign")
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:

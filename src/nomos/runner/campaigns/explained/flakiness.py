@@ -7,8 +7,6 @@ to other outputs is flaky, and so says the verdict. Of none in 299 it follows th
 1 % of all cases are flaky, at the 95 % level.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import time

@@ -1,6 +1,8 @@
-"""The cases that rules are found and tried on, with what describes them."""
+"""The cases that rules are found and tried on, with what describes them.
 
-from __future__ import annotations
+A campaign keeps a bounded `Sample` of its evaluated cases, the same however it is run: random
+cases are drawn independently, so the first ones will do.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,16 +13,17 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.meter import CallsSpent
 from nomos.domain.records import items
+from nomos.engine.answers import pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
+from nomos.engine.judged import Judged, Limits
 from nomos.engine.vectorized.chunk import pad_choices
+from nomos.engine.vectorized.distinct import STEP, mix_words
 from nomos.groups.features import Raw, ask_answers, join_features, raw_features
 from nomos.groups.grouping import Key, Sampled, key_of
 from nomos.results.describe import describe
-from nomos.runner.campaigns.explained.sample import choose_rows, mix_numbers
 
 _CHUNK = 8192  # cases
 _MOST_BYTES = 2**26  # of records whose features are looked at
@@ -150,3 +153,50 @@ def _whole(parts: Sequence[Any]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [item for part in parts for item in items(part)]
+
+
+SIZE = 20_000
+
+
+def mix_numbers(numbers: Array) -> Array:
+    """Return numbers that look random, one for each number (SplitMix64's mixer)."""
+    return mix_words(numbers.astype(np.uint64) * STEP)
+
+
+def choose_rows(choices: Array, lengths: Array, most: int) -> Array:
+    """Return some of the cases with these choices, whatever order they come in."""
+    marks = mix_numbers(lengths)
+    for column in choices.T:
+        marks = mix_numbers(marks ^ column.astype(np.uint64))
+    return np.asarray(np.sort(np.argsort(marks, kind="stable")[:most]))
+
+
+class Sample:
+    """Numbers of cases, and of each which `ensures` fail: none, where it passes."""
+
+    def __init__(self, size: int = SIZE) -> None:
+        self.size = size
+        self.cases = np.empty(0, dtype=np.int64)
+        self.failed = np.empty(0, dtype=np.int64)
+
+    def take(self, judged: Judged, end: int, first: int) -> None:
+        """Take in the first cases of a chunk, whose first one has the number `first`."""
+        room = self.size - len(self.cases)
+        if room < 1:
+            return
+        failed = np.zeros(end, dtype=np.int64)
+        found = judged.violations
+        here = found.rows < end
+        failed[found.rows[here]] = found.failed[here]
+        kept = np.flatnonzero((judged.verdicts[:end] == Verdict.PASSED) | (failed > 0))
+        kept = kept[:room]
+        self.cases = np.concatenate([self.cases, first + kept])
+        self.failed = np.concatenate([self.failed, failed[kept]])
+
+    def text(self) -> str:
+        """Return the sample as text that a store can keep."""
+        return pack_array(np.concatenate([self.cases, self.failed]).astype("<i8"))
+
+    def restore(self, text: str) -> None:
+        """Take back what `text` gave."""
+        self.cases, self.failed = unpack_array(text, "<i8", (2, -1))
