@@ -11,13 +11,17 @@ import ast
 import math
 import textwrap
 from collections.abc import Callable, Mapping
+from datetime import date
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from nomos import Domain, batched
-from nomos.domain import Category, Flag, Integer, Ordinal, Real, Schema
+from nomos.domain import Category, Date, Flag, Integer, Ordinal, Real, Schema
+from nomos.engine.pairs import PairIndex, RowChooser
+from nomos.lang.nodes import tree_shape, walk
 from nomos.lang.reading import syntax
 
 SIZES, MOODS, GRADES = (
@@ -25,7 +29,8 @@ SIZES, MOODS, GRADES = (
     ("calm", "wild"),
     ("poor", "fair", "good"),
 )
-FEATURES = ("age", "share", "size", "mood", "member")
+FEATURES = ("age", "share", "size", "mood", "member", "joined")
+UNSEEN = (*MOODS, "odd")
 
 
 class Plain(Domain):
@@ -37,20 +42,26 @@ class Plain(Domain):
         Ordinal("size", SIZES),
         Category("mood", MOODS),
         Flag("member"),
+        Date("joined", "2024-01-01", "2024-03-01"),
     )
     classes = {"grade": Ordinal(*GRADES)}  # noqa: RUF012
 
     def inputs(self) -> Any:
         rng = np.random.default_rng(4)
         rows = np.column_stack(
-            [rng.integers(0, high, 25) for high in (10, 9, 3, 2, 2)]
+            [rng.integers(0, high, 25) for high in (10, 9, 3, 2, 2, 60)]
         ).astype(float)
         rows[:, 1] = rows[:, 1] / 4 - 1
+        rows[:, 5] += 19723  # days from 1970 to 2024
         rows[::7, 1] = np.nan
+        rows[15:] = rows[:10]  # so that some belong together
+        rows[15:21, 0] = 9 - rows[:6, 0]
+        rows[18:, 5] += 3
+        rows[13:15] = rows[0]
         return rows
 
     @batched
-    def rate(self, rows: Any) -> Any:
+    def score(self, rows: Any) -> Any:
         return (rows[:, 0] + rows[:, 2]).astype(int) % 3
 
     @batched
@@ -66,6 +77,10 @@ class Plain(Domain):
         return list(range(int(row[0]) % 4))
 
 
+class Day(float):
+    """A date, held as the days since 1970."""
+
+
 class Crash(Exception):
     """An error of the case."""
 
@@ -77,10 +92,10 @@ class Discard(Exception):
 class Reference:
     """Runs one case after the other; `draw` is handed the kind of a draw and its bounds."""
 
-    def __init__(self, spec: syntax.Spec, params: Mapping[str, Any] = {}) -> None:
-        self.spec, self.domain = spec, Plain()
+    def __init__(self, spec: syntax.Spec, domain: Plain) -> None:
+        self.spec, self.domain = spec, domain
         self.rows = self.domain.inputs()
-        self.params = dict(params)
+        self.params: dict[str, Any] = {}
         self.defs: dict[str, syntax.Def] = {}
         for shared in spec.shared:
             if isinstance(shared, syntax.Param):
@@ -88,8 +103,24 @@ class Reference:
             elif isinstance(shared, syntax.Def):
                 self.defs[shared.name.name] = shared
 
-    def run(self, draws: Any) -> tuple[str, tuple[int, ...]]:
-        """Return what becomes of a case, and which `ensures` fail."""
+        calls = (
+            node
+            for one in spec.ensures
+            for node in walk(one.condition)
+            if isinstance(node, syntax.Call) and node.function.name == "rate"
+        )
+        # The rates of the campaign, each once.
+        self.rates = {
+            tree_shape(call.arguments[0]): call.arguments[0] for call in calls
+        }
+        self.of_cases = [e for e in spec.ensures if "rate" not in calls_in(e)]
+        self.of_campaign = [e for e in spec.ensures if "rate" in calls_in(e)]
+
+    def run(self, draws: Any) -> tuple[str, tuple[int, ...], list[tuple[bool, bool]]]:
+        """Return what becomes of a case, which `ensures` fail, and what it says of rates.
+
+        That is, for each rate, whether it is of the case, and whether that counts.
+        """
         self.draws, env = draws, dict(self.params)
         try:
             for drawn in self.spec.inputs:
@@ -97,22 +128,52 @@ class Reference:
             for var in self.spec.variables:
                 env[var.name.name] = self.value(var.value, env)
             if not all(self.truth(one.condition, env) for one in self.spec.requires):
-                return "discarded", ()
+                return "discarded", (), []
             self.run_block(env)
             for var in self.spec.later_variables:
                 env[var.name.name] = self.value(var.value, env)
             failed = [
                 n
-                for n, e in enumerate(self.spec.ensures)
+                for n, e in enumerate(self.of_cases)
                 if not self.truth(e.condition, env)
             ]
+            told = [self.tell_rate(of, env) for of in self.rates.values()]
         except Discard:
-            return "discarded", ()
+            return "discarded", (), []
         except Exception:  # whatever it is
-            return "crashed", ()
-        return ("violated", tuple(failed)) if failed else ("passed", ())
+            return "crashed", (), []
+        return "violated" if failed else "passed", tuple(failed), told
+
+    def tell_rate(self, of: Any, env: Mapping[str, Any]) -> tuple[bool, bool]:
+        event, given = (
+            (of.event, of.condition) if isinstance(of, syntax.Given) else (of, None)
+        )
+        is_of = given is None or self.truth(given, env)
+        return is_of, is_of and self.truth(event, env)
+
+    def draw_pair(self, drawn: syntax.Pair, env: dict[str, Any]) -> None:
+        """Draw two rows as the engine does; that they belong together is checked."""
+        excepted = [name.name for name in drawn.excepted]
+        index = PairIndex(self.rows, self.domain.schema, excepted)
+        last = len(self.rows) - 1
+        one = self.draws.row(RowChooser(index).choose_rows, last)
+        chooser = RowChooser(index, np.atleast_1d(one))
+        two = self.draws.row(chooser.choose_rows, last)
+        first, second = self.rows[one], self.rows[two]
+        same = [
+            a == b or (a != a and b != b) for a, b in zip(first, second, strict=True)
+        ]
+        free = [place for place, name in enumerate(FEATURES) if name in excepted]
+        assert one != two
+        assert all(same[n] for n in range(len(FEATURES)) if n not in free)
+        assert not free or not all(same[n] for n in free)
+        env[drawn.name.name], env[drawn.second.name] = first, second
 
     def draw_input(self, drawn: Any, env: dict[str, Any]) -> None:
+        if isinstance(drawn, syntax.Pair):
+            self.draw_pair(drawn, env)
+            return
+
         def row() -> Any:
             return self.rows[self.draws.integer(0, len(self.rows) - 1)]
 
@@ -128,7 +189,7 @@ class Reference:
             env[drawn.name.name] = [row() for _ in range(count)]
 
     def run_block(self, env: dict[str, Any]) -> None:
-        functions = {n: self.function(n) for n in ("rate", "grade", "shares", "top")}
+        functions = {n: self.function(n) for n in ("score", "grade", "shares", "top")}
         names = {**functions, **env}
         names |= {"getFeat": self.get_feature, "setFeat": self.set_feature}
         assert self.spec.block is not None
@@ -161,12 +222,16 @@ class Reference:
         place = key if isinstance(key, int) else FEATURES.index(key)
         value = float(row[place])
         if place == 3:
-            return MOODS[int(value)]
+            return UNSEEN[int(value)]
+        if place == 5:
+            return Day(value)
         return value if place == 1 or not value.is_integer() else int(value)
 
     def set_feature(self, row: Any, key: str | int, value: Any) -> Any:
         place = key if isinstance(key, int) else FEATURES.index(key)
-        levels = {2: SIZES, 3: MOODS}.get(place, ())
+        levels = {2: SIZES, 3: UNSEEN}.get(place, ())
+        if place == 5 and isinstance(value, str):
+            value = day_of(value)
         if value is None and place == 1:
             value = math.nan
         if place == 3 or isinstance(value, str):
@@ -297,6 +362,10 @@ class Reference:
                     **{p.name: g for p, g in zip(made.parameters, given, strict=True)},
                 },
             )
+        if name == "date":
+            return day_of(*given)
+        if name in ("days", "unseen"):
+            return given[0]
         if name == "randInt":
             if given[0] > given[1]:
                 raise Discard
@@ -305,9 +374,152 @@ class Reference:
             return getattr(
                 self, {"getFeat": "get_feature", "setFeat": "set_feature"}[name]
             )(*given)
-        if name in ("rate", "grade", "shares", "top"):
+        if name in ("score", "grade", "shares", "top"):
             return self.function(name)(*given)
         return BUILT_INS[name](*given, **named)
+
+
+def calls_in(statement: Any) -> list[str]:
+    calls = (n for n in walk(statement.condition) if isinstance(n, syntax.Call))
+    return [call.function.name for call in calls]
+
+
+class Campaign:
+    """Judges the `ensures` of a campaign, given what was told of its cases."""
+
+    def __init__(self, reference: Reference, told: list[Any], exact: bool) -> None:
+        self.names, self.exact = list(reference.rates), exact
+        counts = range(len(self.names))
+        self.cases = [sum(case[n][0] for case in told) for n in counts]
+        self.hits = [sum(case[n][1] for case in told) for n in counts]
+        self.shared = {
+            (a, b): any(case[a][0] and case[b][0] for case in told)
+            for a, b in combinations(counts, 2)
+        }
+
+    def judge(self, ensures: syntax.Ensures) -> str:
+        self.used = sorted(
+            {
+                self.number(node)
+                for node in walk(ensures.condition)
+                if isinstance(node, syntax.Call) and node.function.name == "rate"
+            }
+        )
+        if not all(self.cases[n] for n in self.used):
+            return "undecided"
+        truth = self.truth(ensures.condition)
+        return {True: "holds", False: "violated", None: "undecided"}[truth]
+
+    def number(self, call: syntax.Call) -> int:
+        return self.names.index(tree_shape(call.arguments[0]))
+
+    def truth(self, expr: Any) -> bool | None:
+        """Return whether a condition holds for sure; None: neither that nor its negation."""
+        match expr:
+            case syntax.Unary(operator="!", operand=inner):
+                truth = self.truth(inner)
+                return None if truth is None else not truth
+            case syntax.Binary(operator="||" | "&&" as sign, left=a, right=b):
+                truths, decisive = {self.truth(a), self.truth(b)}, sign == "||"
+                if decisive in truths:
+                    return decisive
+                return None if None in truths else not decisive
+            case syntax.Membership(
+                subject=a, allowed=syntax.Between(low=low, high=high)
+            ):
+                ends = [self.compare(">=", a, low), self.compare("<=", a, high)]
+                return False if False in ends else None if None in ends else True
+            case syntax.Binary(operator=sign, left=a, right=b):
+                return self.compare(sign, a, b)
+        raise AssertionError(expr)
+
+    def compare(self, sign: str, a: Any, b: Any) -> bool | None:
+        low, high = self.interval(syntax.Binary("-", a, b, span=a.span))
+        if sign == "==":
+            return False if low > 0 or high < 0 else True if low == high else None
+        truths = {compare(sign, end, 0) for end in (low, high)}
+        return truths.pop() if len(truths) == 1 else None
+
+    def interval(self, expr: Any) -> tuple[Any, Any]:
+        weights = self.weights(expr)
+        if weights is None or any(
+            self.shared[p] for p in combinations(sorted(weights[0]), 2)
+        ):
+            return self.combine(expr)
+        value = weights[1]
+        squares = [0.0, 0.0]
+        for number, weight in weights[0].items():
+            rate, low, high = self.limits(number, 0.95)
+            value += weight * rate
+            ends = sorted((weight * low, weight * high))
+            squares[0] += float(weight * rate - ends[0]) ** 2
+            squares[1] += float(ends[1] - weight * rate) ** 2
+        if self.exact:
+            return value, value
+        return float(value) - squares[0] ** 0.5, float(value) + squares[1] ** 0.5
+
+    def weights(self, expr: Any) -> tuple[dict[int, Any], Any] | None:
+        match expr:
+            case syntax.Call(function=syntax.Name(name="rate")):
+                return {self.number(expr): 1}, 0
+            case syntax.Number(text=text):
+                return {}, Fraction(text)
+            case syntax.Unary(operator="-", operand=inner):
+                found = self.weights(inner)
+                return found and ({n: -w for n, w in found[0].items()}, -found[1])
+            case syntax.Binary(operator="+" | "-" as sign, left=a, right=b):
+                one, two = self.weights(a), self.weights(b)
+                if one is None or two is None:
+                    return None
+                by = 1 if sign == "+" else -1
+                names = {*one[0], *two[0]}
+                sums = {n: one[0].get(n, 0) + by * two[0].get(n, 0) for n in names}
+                return sums, one[1] + by * two[1]
+        return None
+
+    def combine(self, expr: Any) -> tuple[Any, Any]:
+        match expr:
+            case syntax.Call(function=syntax.Name(name="rate")):
+                level = 1 - 0.05 / len(self.used)
+                return self.limits(self.number(expr), level)[1:]
+            case syntax.Number(text=text):
+                return (Fraction(text),) * 2
+            case syntax.Call(function=syntax.Name(name="abs"), arguments=(inner,)):
+                low, high = self.combine(inner)
+                return max(low, -high, 0), max(abs(low), abs(high))
+            case syntax.Unary(operand=inner):
+                low, high = self.combine(inner)
+                return -high, -low
+            case syntax.Binary(operator=sign, left=a, right=b):
+                ends = product(self.combine(a), self.combine(b))
+                found = [ARITHMETIC[sign](x, y) for x, y in ends]
+                return min(found), max(found)
+        raise AssertionError(expr)
+
+    def limits(self, number: int, level: float) -> tuple[Any, Any, Any]:
+        """Return a rate, and the interval of Clopper and Pearson around it."""
+        hits, cases = self.hits[number], self.cases[number]
+        if self.exact:
+            return (Fraction(hits, cases),) * 3
+
+        def at_least(least: int, rate: float) -> float:
+            return math.fsum(
+                math.comb(cases, n) * rate**n * (1 - rate) ** (cases - n)
+                for n in range(least, cases + 1)
+            )
+
+        def find(least: int, wanted: float) -> float:
+            low, high = 0.0, 1.0
+            for _ in range(50):
+                middle = (low + high) / 2
+                is_below = at_least(least, middle) < wanted
+                low, high = (middle, high) if is_below else (low, middle)
+            return low
+
+        tail = (1 - level) / 2
+        low = find(hits, tail) if hits else 0.0
+        high = find(hits + 1, 1 - tail) if hits < cases else 1.0
+        return hits / cases, low, high
 
 
 def plain_value(value: Any) -> Any:
@@ -326,6 +538,8 @@ def is_nan(value: Any) -> bool:
 
 def compare(sign: str, left: Any, right: Any) -> bool:
     left, right = plain_value(left), plain_value(right)
+    if isinstance(left, Day) and isinstance(right, str):
+        right = day_of(right)
     if (
         isinstance(left, str)
         and isinstance(right, str)
@@ -379,9 +593,17 @@ def power(a: Any, b: Any) -> Any:
     return result
 
 
+def day_of(text: str) -> Day:
+    return Day((date.fromisoformat(text) - date(1970, 1, 1)).days)
+
+
+def as_day(a: Any, b: Any, result: Any) -> Any:
+    return Day(result) if isinstance(a, Day) != isinstance(b, Day) else result
+
+
 ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
+    "+": lambda a, b: as_day(a, b, a + b),
+    "-": lambda a, b: as_day(a, b, a - b),
     "*": lambda a, b: a * b,
     "/": lambda a, b: a / b,
     "%": lambda a, b: a % b,

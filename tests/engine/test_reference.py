@@ -21,8 +21,9 @@ from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 from nomos.lang.reading.parse import parse_spec
+from nomos.runner.campaigns.rates import CampaignRates
 from tests.engine import reference as reference_module
-from tests.engine.reference import Plain, Reference
+from tests.engine.reference import Campaign, Plain, Reference
 
 ALL = Limits(2**60, 2**60)
 NUMBERS = (
@@ -33,7 +34,9 @@ NUMBERS = (
     "(count {a} in xs: {t})", "(count {a}, {b} in p if {a} != {b}: {t})", "(sum {a} in xs: {n})",
     "(mean {a} in xs if xs[{a}].member == 0: {n})", "(max {a} in ds: {n})", "(min {a} < {b} in xs: {n})",
     "(if {t} then {n} else {n})", "twice({n})", "(sum {a} in top(x1): {n})", "sum([{n} for y in xs])",
-    "missing_share",
+    "missing_share", "r1", "a1.age", "a2.share", "ps[{i}][{k}]", "sum(ps[{i}])", "x1.joined - a2.joined",
+    "(x1.joined - date('2024-01-15')) % 7", "(max {a} in ps[{i}]: ps[{i}][{a}])",
+    "(sum {a}, {b} in ps: norm(ps[{a}] - ps[{b}]))", "(mean {a} in ys: ys[{a}].age)",
 )  # fmt: skip
 TRUTHS = (
     "{n} <= {n}", "{n} < {n}", "{n} == {n}", "{n} != {n}", "{n} in {{1, {n}}}", "{n} in 0..{n}",
@@ -44,6 +47,11 @@ TRUTHS = (
     "x1.size >= 'middle'", "x1.size in {{'small', 'large'}}", "x1.size in 'small'..'middle'",
     "g1 <= g2", "g1 in 'fair'..'good'", "g1 == 'poor'", "g1 < 'good'", "(forall {a} in xs: grade(xs[{a}]) >= g1)",
     "near({n}, {n})", "x1 == x2", "ys[{i}].age > {n}", "p == q", "true", "(if {t} then {t} else {t})",
+    "r1 == r2", "a1.age == a2.age", "a1.size == a2.size", "a1 == a2", "a1.joined <= a2.joined",
+    "x1.joined <= '2024-02-01'", "x1.joined + days({n}) < xs[{i}].joined", "x2.mood in {{'calm', 'wild'}}",
+    "x2.joined in '2024-01-10'..'2024-02-20'", "x1.joined - days(3) != a1.joined", "xs[{i}].joined == '2024-01-05'",
+    "(forall {a} in ps: forall {b} in ps[{a}]: {n} <= {n})", "missing(a1.share)", "missing({n})",
+    "(forall {a} < {b} in ps[{i}]: ps[{i}][{a}] <= {n})", "isclose(ps[{i}], p, abs := 0.1)",
 )  # fmt: skip
 VECTORS = (
     "p",
@@ -58,18 +66,22 @@ VECTORS = (
 )
 BLOCKS = (
     (
-        "ds = [rate(x) for x in xs]",
-        "d1 = rate(x1)",
+        "ds = [score(x) for x in xs]",
+        "d1 = score(x1)",
         "g1 = grade(x1)",
         "g2 = grade(x2)",
         "p = shares(x1)",
         "q = shares(x2)",
+        "r1, r2 = score(a1), score(a2)",
+        "ps = [shares(x) for x in xs]",
     ),
     (
         "ds = []",
-        "for x in xs: ds.append(rate(x))",
-        "d1, g1, g2 = rate(x1), grade(x1), grade(x2)",
+        "for x in xs: ds.append(score(x))",
+        "d1, g1, g2 = score(x1), grade(x1), grade(x2)",
         "p, q = shares(x1), shares(x2)",
+        "ps, (r1, r2) = [], map(score, (a1, a2))",
+        "for x in xs: ps.append(shares(x))",
     ),
 )
 SPEC = """import plain;
@@ -78,6 +90,7 @@ def twice(a) := a + a;
 def near(a, b) := abs(a - b) <= n;
 input x1;
 input xs[n];
+input a1, a2 where same(a1, a2, except {excepted});
 var v := randInt(0, {high});
 var x2 := x1[{change}];
 var ys := [x[age := x.age + v] for x in xs];
@@ -89,12 +102,23 @@ output g2;
 output p;
 output q;
 output ds;
+output r1;
+output r2;
+output ps;
 {{
   {block}
 }}
 ensures {one};
 ensures {other};
+ensures fair: {fair};
 """
+RATES = (
+    "rate({t} | {c}) - rate({t} | !({c})) in -0.3..0.3",
+    "rate({t}) <= 0.4",
+    "rate({t} | {t}) >= rate({t})",
+    "abs(rate({t}) - rate({t} | {t})) < 0.2",
+    "rate({t}) > 0.5 || !(rate({t} | {t}) - 0.1 == 0)",
+)
 
 
 class Writer:
@@ -117,9 +141,23 @@ class Writer:
                 .replace(",", " ")
                 .split()
             )
-            made = ("d1", "ds", "g1", "g2", "p", "q", "p:", "ds:", "ds]")
+            made = (
+                "d1",
+                "ds",
+                "g1",
+                "g2",
+                "p",
+                "q",
+                "p:",
+                "ds:",
+                "ds]",
+                "r1",
+                "r2",
+                "ps",
+                "ps:",
+            )
             if not self.outputs and any(
-                n in made or n.startswith(("p[", "ds[")) for n in names
+                n in made or n.startswith(("p[", "ds[", "ps[")) for n in names
             ):
                 continue
             if "{i}" in form and not self.indices and form == "{i}":
@@ -169,8 +207,12 @@ def write_spec(seed: int) -> str:
         "mood := 'wild'",
         "share := missing",
         "member := 1 - x1.member",
+        "mood := unseen('odd')",
+        "joined := x1.joined + days(v)",
+        "joined := '2024-02-29'",
     )
     early, late = Writer(seed, False), Writer(seed + 1, True)
+    condition = late.of("t").replace("{", "{{").replace("}", "}}")
     return SPEC.format(
         high=rng.integers(0, 4),
         change=rng.choice(changes),
@@ -178,37 +220,75 @@ def write_spec(seed: int) -> str:
         block="\n  ".join(BLOCKS[rng.integers(2)]),
         one=late.of("t"),
         other=late.of("t"),
+        fair=late.fill(str(rng.choice(RATES)).replace("{c}", condition)),
+        excepted=rng.choice(["age", "joined", "age, mood", "joined, member"]),
     )
 
 
-def programs(first: int, count: int) -> Any:
+class Few(Plain):
+    """So few rows that all cases can be listed."""
+
+    def inputs(self) -> Any:
+        return super().inputs()[[0, 1, 15, 16, 6, 21]]
+
+
+def programs(first: int, count: int, size: int = 3, domain: Any = Plain) -> Any:
     """Yield random specs that the checker accepts, with their reference."""
     seed = first
     while count:
-        text, seed = write_spec(seed), seed + 1
+        text, seed = write_spec(seed).replace("n := 3;", f"n := {size};"), seed + 1
         source = Source("plain.nom", text)
         parsed = parse_spec(source)
         checked = check_spec(source, "plain", offer_of(Plain), parsed=parsed)
         if checked.spec is not None:
             count -= 1
-            yield text, Program(checked.spec, Plain()), Reference(parsed.spec)
+            yield (
+                text,
+                Program(checked.spec, domain()),
+                Reference(parsed.spec, domain()),
+            )
 
 
-def outcomes(judged: Any) -> list[tuple[str, tuple[int, ...]]]:
-    failed = dict(
-        zip(
-            judged.violations.rows.tolist(),
-            judged.violations.failed.tolist(),
-            strict=True,
-        )
+def outcomes(judged: Any, rates: int) -> list[tuple[str, tuple[int, ...], Any]]:
+    """Return what became of each case, which `ensures` fail, and what is told of rates."""
+    failures = zip(
+        judged.violations.rows.tolist(), judged.violations.failed.tolist(), strict=True
     )
-    return [
-        (
-            Verdict(v).name.lower(),
-            tuple(n for n in range(2) if failed.get(row, 0) >> n & 1),
+    failed = dict(failures)
+    found = []
+    for row, number in enumerate(judged.verdicts.tolist()):
+        verdict, bits = Verdict(number).name.lower(), int(judged.told[row])
+        told = [
+            (bool(bits >> 2 * n & 1), bool(bits >> 2 * n & 2)) for n in range(rates)
+        ]
+        ensures = tuple(n for n in range(2) if failed.get(row, 0) >> n & 1)
+        found.append((verdict, ensures, told if verdict in COUNTED else []))
+    return found
+
+
+def check(
+    engine: Engine, cases: Any, wanted: Any, reference: Reference, text: str
+) -> None:
+    """Check what became of cases, and what a campaign of them says of its rates."""
+    found = outcomes(engine.run(cases, ALL), len(reference.rates))
+    assert found == wanted, f"{engine}\n{text}"
+    told = [rates for verdict, _, rates in found if verdict in COUNTED]
+    for is_exact in (False, True):
+        counts = CampaignRates(
+            engine.program.spec.campaign_ensures, engine.program.spec.rates
         )
-        for row, v in enumerate(judged.verdicts.tolist())
-    ]
+        bits = [
+            sum((a + 2 * b) << 2 * n for n, (a, b) in enumerate(one)) for one in told
+        ]
+        counts.add(np.array(bits, dtype=np.int64))
+        campaign = Campaign(reference, told, is_exact)
+        for ensures, got in zip(
+            reference.of_campaign, counts.judge(is_exact=is_exact), strict=True
+        ):
+            assert campaign.judge(ensures) == got.verdict, f"exact: {is_exact}\n{text}"
+
+
+COUNTED = ("passed", "violated")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -224,26 +304,26 @@ def test_random_specs_mean_what_the_page_says(specs: int, cases: int) -> None:
             reference.run(RandomCases(stream, number, 1).isolate_case(0))
             for number in range(cases)
         ]
-        seen |= {verdict for verdict, _ in wanted}
+        seen |= {verdict for verdict, *_ in wanted}
         straight = program.spec.code.straight is not None
         for mode in ("sequential", "coroutines", *(["vectorized"] if straight else [])):
             engine = Engine(program, mode)
-            judged = engine.run(RandomCases(stream, 0, cases), ALL)
-            assert outcomes(judged) == wanted, f"{mode}\n{text}"
+            check(engine, RandomCases(stream, 0, cases), wanted, reference, text)
     assert seen >= {"passed", "violated", "discarded"}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("specs", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_listed_cases_mean_what_the_page_says(specs: int) -> None:
-    for text, program, reference in programs(50_000, specs):
+    for text, program, reference in programs(
+        50_000, specs, size=1
+    ):  # else there are too many to list
         listed = next(Engine(program).list_cases())
         rows = np.random.default_rng(1).permutation(listed.count)[:40]
         chosen = ListedCases(listed.known[rows], listed.lengths[rows])
         engine = Engine(program)
-        judged = engine.run(chosen, ALL)
         wanted = [reference.run(chosen.isolate_case(n)) for n in range(chosen.count)]
-        assert outcomes(judged) == wanted, text
+        check(engine, chosen, wanted, reference, text)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -254,7 +334,7 @@ def test_models_of_tensors_mean_what_the_page_says(specs: int) -> None:
     class OfTensors(Plain):
         @batched
         @tensors
-        def rate(self, rows: Any) -> Any:
+        def score(self, rows: Any) -> Any:
             return (rows[:, 0] + rows[:, 2]).long() % 3
 
         @batched
@@ -270,8 +350,7 @@ def test_models_of_tensors_mean_what_the_page_says(specs: int) -> None:
             reference.run(RandomCases(stream, number, 1).isolate_case(0))
             for number in range(20)
         ]
-        judged = Engine(own).run(RandomCases(stream, 0, 20), ALL)
-        assert outcomes(judged) == wanted, text
+        check(Engine(own), RandomCases(stream, 0, 20), wanted, reference, text)
 
 
 @pytest.mark.slow
@@ -296,7 +375,7 @@ def test_two_workers_count_what_the_page_says(
     assert not run.failures, run.failures[0].error
     stream, counts = Stream(0, "spec"), Counter[str]()
     for number in range(200):
-        verdict, _ = found[2].run(RandomCases(stream, number, 1).isolate_case(0))
+        verdict, *_ = found[2].run(RandomCases(stream, number, 1).isolate_case(0))
         counts[verdict] += 1
     got = run[0].counts
     assert (got.passed, got.violations, got.crashed) == tuple(
