@@ -345,6 +345,19 @@ def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> Non
     assert len(server.requests) == 7
 
 
+def test_a_service_that_counts_more_tokens_than_it_was_sent_is_reserved_more_for(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    """Each answer costs 22, where 10 for each token in and out say 1.37 at most."""
+    prices = {"tiny": {"input": 10_000, "output": 1_000_000}}
+    terms = Terms(concurrency=1, file=tmp_path / "a.db", prices=prices, max_cost=50)
+    said = '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": %d, "completion_tokens": 1}}'
+    server.raw, server.faults = {"many": reply((said % 900).encode())}, {"many": 1.0}
+    with pytest.raises(CallsSpent):
+        ask(load_model(f"{server.model}?max_tokens=1"), QUESTIONS, terms)
+    assert 10 * len(server.requests) <= 50 * 0.8
+
+
 def test_the_key_is_sent_and_stands_in_no_error(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

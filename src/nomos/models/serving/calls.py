@@ -100,6 +100,7 @@ class Caller:
         self._failure: Exception | None = None  # the last
         self._has_answered = False
         self._in_flight = self._answers = self._lost = 0
+        self._costlier = 1.0  # than the most that requests and their answers may take
         self._took: deque[float] = deque(maxlen=_TIMED)  # seconds, of the last answers
 
     # Calls.
@@ -138,6 +139,7 @@ class Caller:
     def _open_book(self) -> Book:
         lease = current_lease()
         terms = lease.terms
+        self._reader.find_key()  # before anything is paid for
         price = find_price(self.model, terms.prices)
         if terms.max_cost is not None and price is None:
             raise ModelError(
@@ -242,35 +244,46 @@ class Caller:
     async def _send_paid(self, book: Book, call: Call, *, may_be_lost: bool) -> Reply:
         """Send a request in its turn, under the limits, and count what it cost."""
         terms, price = book.lease.terms, book.price
-        most = price.cost_of(*call.most_tokens)
+        expected = price.cost_of(*call.most_tokens)
+        most = expected * self._costlier
         slot = self._slots.setdefault(
             terms.concurrency, asyncio.Semaphore(terms.concurrency)
         )
         async with slot:
             if book.over:
                 raise book.over[0]
-            while not book.reserve(most):
-                if not self._in_flight:  # nothing will be given back
-                    limit = "--calls" if terms.max_cost is None else "--max-cost"
-                    raise CallsSpent(f"the limit of the calls is reached ({limit})")
-                await asyncio.sleep(0.02)
-            self._in_flight += 1
+            client = self._clients.pop() if self._clients else self._open_client()
             try:
-                if terms.rate is not None:
-                    await self._wait_for_turn(book.ledger, *terms.rate)
-                sending = self._send_once(call.body, terms.timeout_s)
-                reply = await (self._watch_others(sending) if may_be_lost else sending)
-            except (Passing, CallFailed, ModelError) as failure:
-                if getattr(failure, "is_free", True):
-                    book.add(cost=-most)
-                raise
+                await self._wait_for_money(book, most)
+                self._in_flight += 1
+                try:
+                    if terms.rate is not None:
+                        await self._wait_for_turn(book.ledger, *terms.rate)
+                    sending = self._send_once(client, call.body, terms.timeout_s)
+                    reply = await self._watch_others(sending, may_be_lost)
+                except (Passing, CallFailed, ModelError) as failure:
+                    if getattr(failure, "is_free", True):
+                        book.add(cost=-most)
+                    raise
+                finally:
+                    self._in_flight -= 1
             finally:
-                self._in_flight -= 1
+                self._clients.append(client)
         if reply.tokens is not None:
-            cost = price.cost_of(*reply.tokens) - most
+            cost = price.cost_of(*reply.tokens)
+            if expected:  # a service may count more than what it was sent
+                self._costlier = max(self._costlier, cost / expected)
             tokens_in, tokens_out = reply.tokens
-            book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+            book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost - most)
         return reply
+
+    async def _wait_for_money(self, book: Book, most: float) -> None:
+        """Count a request, when what others give back allows it; raises if nothing will."""
+        while not book.reserve(most):
+            if not self._in_flight:
+                limit = "calls" if book.lease.terms.max_cost is None else "max-cost"
+                raise CallsSpent(f"the limit of the calls is reached (--{limit})")
+            await asyncio.sleep(0.02)
 
     async def _wait_for_turn(self, ledger: Ledger, calls: int, seconds: float) -> None:
         """Wait until a request may be sent; one that missed its turn takes another."""
@@ -281,19 +294,20 @@ class Caller:
             await asyncio.sleep(pause_s)
             late_s = time.monotonic() - turn
 
-    async def _watch_others(self, sending: Coroutine[Any, Any, Reply]) -> Reply:
+    async def _watch_others(
+        self, sending: Coroutine[Any, Any, Reply], may_be_lost: bool
+    ) -> Reply:
         """Wait for an answer; give it up as lost where it takes far longer than others."""
         began, task = time.monotonic(), asyncio.ensure_future(sending)
         try:
             await asyncio.wait({task}, timeout=_LOST_S)
             while not task.done():
                 slowest_s = max(self._took) if len(self._took) >= _FEWEST_TIMED else 1e9
+                is_late = time.monotonic() - began > _LOST_TIMES * slowest_s
                 is_seldom = self._lost * _LOST_SHARE <= self._answers
-                if is_seldom and time.monotonic() - began > _LOST_TIMES * slowest_s:
+                if may_be_lost and is_late and is_seldom:
                     self._lost += 1
-                    raise Late(
-                        f"it was lost: others took {slowest_s:.2g} s at most of late"
-                    )
+                    raise Late(f"it was lost: the last answers took {slowest_s:.2g} s")
                 await asyncio.wait({task}, timeout=_LOST_S / 8)
             reply = await task
             self._took.append(time.monotonic() - began)
@@ -317,18 +331,16 @@ class Caller:
         weakref.finalize(self, begin_work, client.aclose).atexit = False
         return client
 
-    async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
+    async def _send_once(
+        self, client: Any, body: Any, timeout_s: float | None
+    ) -> Reply:
         """Send one request and read its answer; a failure that may pass is `Passing`."""
-        seconds, key = (
-            min(self._timeout_s, timeout_s or self._timeout_s),
-            self._reader.find_key(),
-        )
+        seconds = min(self._timeout_s, timeout_s or self._timeout_s)
         # What is compressed has no size that could be seen before it is read.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if key:
+        if key := self._reader.find_key():
             headers["Authorization"] = f"Bearer {key}"
         data, content = bytearray(), json.dumps(body).encode()
-        client = self._clients.pop() if self._clients else self._open_client()
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -347,7 +359,5 @@ class Caller:
             why = "no connection" if refused else "the connection broke"
             name = type(error).__name__
             raise Passing(f"{why} ({name})", is_free=refused) from None
-        finally:
-            self._clients.append(client)
         status, headers = response.status_code, response.headers
         return self._reader.read_reply(status, headers, bytes(data))
