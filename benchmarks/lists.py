@@ -10,6 +10,7 @@ times as many. CPU time is printed beside wall-clock time, because others may us
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -79,7 +80,10 @@ def main() -> None:
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"{count:,} cases with 1,000 inputs: {len(evaluated.violations)} violated")
     print(f"{count / wall:,.0f} cases/s; {count / cpu:,.0f} for each second of CPU")
-    print(f"{count / cpu / BEFORE:,.0f} times the {BEFORE} cases/s of 0.2 (goal 100)")
+    print(
+        f"{count / wall / BEFORE:,.0f} times the {BEFORE} cases/s of 0.2 (goal 100), "
+        f"{count / cpu / BEFORE:,.0f} times by CPU; load {os.getloadavg()[0]:.1f}"
+    )
 
 
 if __name__ == "__main__":

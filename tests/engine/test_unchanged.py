@@ -81,6 +81,48 @@ def test_unchanged_cases_are_counted_apart_in_every_mode(block: str, mode: Any) 
     assert result.analysis.flakiness.cases > 9
 
 
+class Alike(Table):
+    """Rows of which all but two are equal."""
+
+    def inputs(self) -> Any:
+        return np.array([[4.0, 5.0]] * 38 + [[3.0, 5.0], [4.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "ds = [predict(x) for x in xs]",
+        "ds = [predict(y) for y in ys]",
+        "ds = [predict(setFeat(x, 'n', 5)) for x in xs]",
+        "ds = [predict(x) for x in xs]\n          ds = [predict(y) for y in ys]",
+        "ds = [predict(x) for x in xs]\n          d = predict(x1)",
+        "d = predict(x1)\n          ds = [predict(x) for x in xs]",
+        "ds = [twice(predict(x)) for x in xs]",
+    ],
+)
+def test_unchanged_cases_of_long_lists_are_the_same_in_every_mode(block: str) -> None:
+    text = f"""
+        input x1;
+        input xs[20];
+        var ys := [x[age := 4] for x in xs];
+        output ds;
+        {{
+          {block}
+        }}
+        ensures sum(ds) >= 0;
+    """
+    modes: tuple[Any, ...] = ("vectorized", "coroutines", "sequential")
+    found = {
+        (result.counts.tests, result.counts.unchanged, result.counts.violations)
+        for mode in modes
+        for result in [
+            nomos.run(text, domain=Alike, budget=100, search="random", mode=mode)
+        ]
+    }
+    ((tests, unchanged, _),) = found
+    assert tests == 100 and unchanged > 50
+
+
 @pytest.mark.parametrize("block", ["vectorized", "list", "nested"])
 def test_compared_cases_are_still_asked_together(block: str) -> None:
     sizes: list[int] = []

@@ -320,9 +320,7 @@ class Driver:
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
         most = self.options.time or 0.0
-        late = [
-            one for one in active if one.campaign.stop or one.campaign.seconds >= most
-        ]
+        late = [a for a in active if a.campaign.stop or a.campaign.seconds >= most]
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.ranges = [
