@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.evaluated_chunks import discards, violated
 
 from nomos import Discard, Domain, ModelError, Schema, batched
 from nomos.accepted import Mode
@@ -19,6 +18,7 @@ from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
+from tests.engine.evaluated_chunks import discards, violated
 
 MUCH = 10**9
 ROWS = 1000

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.evaluated_chunks import violated
 
 from nomos import Domain, Schema, batched
 from nomos.domain import Integer, OneHot
@@ -16,6 +15,7 @@ from nomos.engine.engine import Engine
 from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.errors import ModelError
+from tests.engine.evaluated_chunks import violated
 
 MUCH = 10**9
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tests.engine.evaluated_chunks import violated
 
 from nomos import Domain, DomainError, Schema, batched
 from nomos.domain import Flag, Integer
@@ -21,6 +20,7 @@ from nomos.engine.interpreter import Verdict
 from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
 from nomos.engine.program import isolate_item
 from nomos.lang.types import SHARED_WORDS
+from tests.engine.evaluated_chunks import violated
 
 SPEC = """
 import d;
