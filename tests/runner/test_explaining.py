@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import nomos
+from nomos.engine.evaluated import EvaluatedChunk, Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.explained.sampling import Sample, choose_rows
 from nomos.runner.driver import Driver
@@ -48,7 +48,7 @@ def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) ->
     assert young.region is not None
     assert "age <= " in young.region.text
     assert result.analysis.grouped == result.counts.isolated_reruns
-    assert 0 < result.analysis.sampled <= result.counts.judged
+    assert 0 < result.analysis.sampled <= result.counts.evaluated
     shrunk = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
     assert shrunk
     assert all(one.outputs == {"d1": 1, "d2": 0} for one in shrunk)
@@ -193,10 +193,10 @@ def test_a_result_keeps_its_groups_as_data() -> None:
     assert [bug.shrunk for bug in back.bugs] == [bug.shrunk for bug in result.bugs]
 
 
-def judged(verdicts: list[Verdict]) -> Judged:
+def evaluated(verdicts: list[Verdict]) -> EvaluatedChunk:
     rows = [n for n, v in enumerate(verdicts) if v is Verdict.VIOLATED]
     count = len(verdicts)
-    return Judged(
+    return EvaluatedChunk(
         np.array(verdicts, dtype=np.int8),
         np.ones(count, dtype=bool),
         np.ones(count, dtype=np.int32),
@@ -215,7 +215,7 @@ def test_a_sample_is_the_first_judged_cases_in_chunks_of_any_size() -> None:
     for size in (1, 7, 60):
         sample = Sample(size=20)
         for first in range(0, 60, size):
-            part = judged(verdicts[first : first + size])
+            part = evaluated(verdicts[first : first + size])
             sample.take(part, len(part), first)
         found.append((sample.cases.tolist(), sample.failed.tolist()))
     assert found[0] == found[1] == found[2]

@@ -1,6 +1,6 @@
 """Run jobs: one loop for every caller, every executor and every number of workers.
 
-Campaigns are planned in ranges of cases, judged by workers, and merged in order, so
+Campaigns are planned in ranges of cases, evaluated by workers, and merged in order, so
 that the results are those of one process. Handlers are told what happens.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.judged import Judged
+from nomos.engine.evaluated import EvaluatedChunk
 from nomos.errors import DomainError, NomosError, ServiceDown, Stop
 from nomos.results.analysis import Analysis
 from nomos.results.measured import CallCounts
@@ -193,7 +193,13 @@ class Driver:
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
         task = self._tasks.submit(
-            one.campaign.meter, "search", "judge", one.job, key, asked, most=asked.calls
+            one.campaign.meter,
+            "search",
+            "evaluate",
+            one.job,
+            key,
+            asked,
+            most=asked.calls,
         )
         return asked, task
 
@@ -275,7 +281,7 @@ class Driver:
             else:
                 self._take(one, asked, answer.value)
 
-    def _take(self, one: _Active, asked: Range, parts: list[Judged]) -> None:
+    def _take(self, one: _Active, asked: Range, parts: list[EvaluatedChunk]) -> None:
         """Count a range; where its calls ended before it did, hand out the rest."""
         campaign, rest = one.campaign, None
         if any(part.is_spent for part in parts):
@@ -296,16 +302,16 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._judge_crash(before, died), last]
+            return [first, self._isolate_crash(before, died), last]
         if self._tasks.pool.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [self._judge_crash(asked, died)]
+            return [self._isolate_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _judge_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
-        """Return one case of a range as judged: its worker died of it."""
+    def _isolate_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
+        """Return one case of a range as evaluated: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])
         return part, ticket
@@ -315,9 +321,7 @@ class Driver:
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
         most = self.options.time or 0.0
-        late = [
-            one for one in active if one.campaign.stop or one.campaign.seconds >= most
-        ]
+        late = [a for a in active if a.campaign.stop or a.campaign.seconds >= most]
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.ranges = [
@@ -363,7 +367,7 @@ class Driver:
         return replace(one.campaign.call_counts(), sent=sent)
 
     def _finish(self, one: _Active) -> Result:
-        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
+        for _, ticket in one.ranges:  # evaluated for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
         result = self._examine_campaign(one) if done is None else done

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.cases import KnownCase
+from nomos.engine.evaluated import Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
 from nomos.results.result import Recorded, Result, Subject

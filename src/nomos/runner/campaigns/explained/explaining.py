@@ -151,7 +151,7 @@ def explain(prepared: Prepared, request: Request) -> Explained:
 
 
 def _group_bugs(engine: Engine, request: Request) -> Analysis:
-    """Put bugs into groups by contrast with a sample of all judged cases."""
+    """Put bugs into groups by contrast with a sample of all evaluated cases."""
     result, sample, spec = request.result, request.sample, engine.program.spec
     counts, bugs = result.counts, with_values(result.bugs)
     sampling = Sampling(engine, by_outputs=can_group_by_outputs(bugs), k=counts.k)
@@ -159,7 +159,7 @@ def _group_bugs(engine: Engine, request: Request) -> Analysis:
     calls = 0
     if described and result.search == "exhaustive":
         known = None
-        # Otherwise a block may discard cases, so that others were not judged.
+        # Otherwise a block may discard cases, so that others were not evaluated.
         if _has_all_violations(result) and spec.code.straight is not None:
             known = {bug.choices: bug.mask for bug in result.bugs}
         part, calls = sample_listed(engine, known, min(SIZE, most))
