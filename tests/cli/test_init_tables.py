@@ -81,7 +81,7 @@ def check_project(table: MessyTable, trained: Trained, folder: Path) -> dict[str
 def check_result(result: Any, frame: pd.DataFrame, trained: Trained) -> int:
     """Compare the answers of bugs and of other cases with those of the library."""
     counts, live = result.counts, result.live
-    assert counts.judged, f"{result.subject.property}: nothing was evaluated"
+    assert counts.evaluated, f"{result.subject.property}: nothing was evaluated"
     assert not counts.crashed, result.crashes
     found = [live.values(bug) for bug in list(result.bugs)[:_SAMPLED]]
     stream = Stream(0, result.subject.property)

@@ -254,15 +254,15 @@ def _table_specs(
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising_condition()
     alike, by = answers.alike_condition()
-    told = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
-    ranged = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    ready = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
+    ranged = [f for f in ready if isinstance(f, Integer | Real) and f.high > f.low]
     dates = [f for f in ranged if isinstance(f, Dated)]
     numeric = [f for f in ranged if f not in dates]
     codes: list[Feature] = [f for f in numeric if f.name in about]
     codes += [f for f in numeric if isinstance(f, Integer) and f.high - f.low <= 1]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
     numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
-    others = [f for f in told if isinstance(f, Flag | Category | OneHot)]
+    others = [f for f in ready if isinstance(f, Flag | Category | OneHot)]
     for feature in numeric[:2]:
         text = load_template("higher").format(
             feature=one_line(feature.name),
@@ -286,7 +286,7 @@ def _table_specs(
             by=by,
         )
         yield f"indifferent_to_{to_identifier(group.name)}", text
-    yield from _missing_specs(told, module, answers)
+    yield from _missing_specs(ready, module, answers)
     yield from _date_specs(dates, module, answers)
 
 
@@ -344,7 +344,7 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
     failed = {failure.job.path: str(failure.error) for failure in ran.failures}
     for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
         why = result.crashes[0].error if result.crashes else result.problem
-        if why or not result.counts.judged:
+        if why or not result.counts.evaluated:
             failed[path] = why or "no case came to its `ensures`"
     stay = len(failed) == len(paths)
     for why in dict.fromkeys(failed.values()):  # one cause is said once

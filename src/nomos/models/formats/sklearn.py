@@ -90,8 +90,8 @@ class EstimatorModel(Adapter):
             return rows
         if self.columns is None or importlib.util.find_spec("pandas") is None:
             return array
-        told = () if self.schema is None else self.schema.features
-        is_named = any(isinstance(f, Category | Dated) for f in told)
+        features = () if self.schema is None else self.schema.features
+        is_named = any(isinstance(f, Category | Dated) for f in features)
         if array.dtype.kind in "biuf" and is_named:
             return self._make_named_frame(array)
         import pandas as pd
