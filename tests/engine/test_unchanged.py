@@ -32,7 +32,7 @@ BLOCKS = {
     "branches": "d1 = predict(x1)\n  if d1 > 5:\n    predict(x1)\n  d2 = predict(x2)",
     "handed on": "d1, d2 = map(predict, (x1, x2))",
     "nested": "d1 = twice(predict(x1))\n  d2 = twice(predict(x2))",
-    "judged later": "a, b = predict(x1), predict(x2)\n  d1, d2 = twice(a), twice(b)",
+    "evaluated later": "a, b = predict(x1), predict(x2)\n  d1, d2 = twice(a), twice(b)",
 }
 
 
@@ -79,6 +79,48 @@ def test_unchanged_cases_are_counted_apart_in_every_mode(block: str, mode: Any) 
     assert counts.violations == counts.crashed == 0
     assert result.verdict == "holds"
     assert result.analysis.flakiness.cases > 9
+
+
+class Alike(Table):
+    """Rows of which all but two are equal."""
+
+    def inputs(self) -> Any:
+        return np.array([[4.0, 5.0]] * 38 + [[3.0, 5.0], [4.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "ds = [predict(x) for x in xs]",
+        "ds = [predict(y) for y in ys]",
+        "ds = [predict(setFeat(x, 'n', 5)) for x in xs]",
+        "ds = [predict(x) for x in xs]\n          ds = [predict(y) for y in ys]",
+        "ds = [predict(x) for x in xs]\n          d = predict(x1)",
+        "d = predict(x1)\n          ds = [predict(x) for x in xs]",
+        "ds = [twice(predict(x)) for x in xs]",
+    ],
+)
+def test_unchanged_cases_of_long_lists_are_the_same_in_every_mode(block: str) -> None:
+    text = f"""
+        input x1;
+        input xs[20];
+        var ys := [x[age := 4] for x in xs];
+        output ds;
+        {{
+          {block}
+        }}
+        ensures sum(ds) >= 0;
+    """
+    modes: tuple[Any, ...] = ("vectorized", "coroutines", "sequential")
+    found = {
+        (result.counts.tests, result.counts.unchanged, result.counts.violations)
+        for mode in modes
+        for result in [
+            nomos.run(text, domain=Alike, budget=100, search="random", mode=mode)
+        ]
+    }
+    ((tests, unchanged, _),) = found
+    assert tests == 100 and unchanged > 50
 
 
 @pytest.mark.parametrize("block", ["vectorized", "list", "nested"])

@@ -81,6 +81,12 @@ class Chunk:
         self.calls = np.zeros(count, dtype=np.int64)  # of a model, by the blocks
         self.compared: Compared | None = None  # what the blocks ask the model
 
+    def compare_inputs(self) -> Compared:
+        """Return what the cases were asked about until now."""
+        if self.compared is None:
+            self.compared = Compared(len(self.rows))
+        return self.compared
+
     def count(self, at: Array | None) -> int:
         """Return how many rows are meant; None means all."""
         return len(self.rows) if at is None else len(at)

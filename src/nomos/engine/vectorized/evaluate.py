@@ -37,7 +37,6 @@ from nomos.engine.program import Function, draws
 from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
-from nomos.engine.vectorized.unchanged import Compared
 from nomos.engine.vectorized.wide import Items
 from nomos.errors import ModelError
 from nomos.lang import core
@@ -291,9 +290,7 @@ class Evaluator:
         """Compare what the block asks the model with what it asked first."""
         is_control = self.program.resampling is not None
         if self._counts and not is_control and expr.function in self.program.compared:
-            if self.chunk.compared is None:
-                self.chunk.compared = Compared(len(self.chunk.rows))
-            self.chunk.compared.note(arguments, at)
+            self.chunk.compare_inputs().note(arguments, at)
 
     def _one_by_one(
         self, function: Function, name: str, arguments: list[Any], at: At

@@ -6,7 +6,7 @@ that the block asks the model is compared. In equal inputs, NaN stands where NaN
 
 A block that asks twice about one name, such as `x1`, does so on purpose (does the model
 answer alike?), and is never compared. Nor is a function that is asked about answers alone,
-as `judge` in `judge(predict(x1), predict(x2))`: where the answers come from says whether the
+as `evaluate` in `judge(predict(x1), predict(x2))`: where the answers come from says whether the
 case changes something.
 """
 
@@ -252,3 +252,30 @@ class Compared:
     def unchanged(self) -> Array:
         """Which cases were asked more than once, and always the same."""
         return np.asarray(self.again & self.equal)
+
+
+class ComparedItems(Compared):
+    """What the items of lists were asked about: item i of case r is row r * size + i."""
+
+    def __init__(self, cases: Compared, size: int) -> None:
+        self.cases, self.size = cases, size
+
+    def note(self, values: Sequence[Any], at: Array | None) -> None:
+        """Compare the first item of each case with what it was asked, and others with this."""
+        count = len(self.cases.asked)
+        rows = np.arange(count * self.size) if at is None else at
+        firsts = np.flatnonzero(np.diff(rows // self.size, prepend=-1))
+        sizes = np.diff(np.append(firsts, len(rows)))
+        cases = rows[firsts] // self.size
+        own = [part(value, firsts) for value in values]
+        self.cases.note(own, None if len(cases) == count else cases)
+        self.cases.again[cases] |= sizes > 1
+        step, open_ = 1, np.flatnonzero((sizes > 1) & self.cases.equal[cases])
+        while len(open_):
+            equal = np.ones(len(open_), dtype=bool)
+            for value in values:
+                one, other = (part(value, firsts[open_] + n) for n in (0, step))
+                equal &= find_equal(one, other, len(open_))
+            self.cases.equal[cases[open_]] &= equal
+            step += 1
+            open_ = open_[equal & (sizes[open_] > step)]

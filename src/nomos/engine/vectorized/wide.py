@@ -23,6 +23,7 @@ from nomos.device import Array
 from nomos.engine.answers import write_values
 from nomos.engine.vectorized.chunk import Cell, Chunk, Fate
 from nomos.engine.vectorized.rows import Rows, part
+from nomos.engine.vectorized.unchanged import ComparedItems
 from nomos.lang import core
 
 if TYPE_CHECKING:
@@ -283,6 +284,7 @@ def list_of_answers(
         remembers=every.places is not None,
     )
     before = inner.chunk.calls.copy()
+    inner.chunk.compared = ComparedItems(evaluator.chunk.compare_inputs(), size)
     for number, rows in enumerate(passes):
         inner.occurrence = number
         with inner.counting():
