@@ -352,18 +352,18 @@ class Caller:
     def _read_reply(self, response: Any, text: str) -> Reply:
         status = response.status_code
         said = quote_answer(text)
-        told = f"it answered with the status {status}{said}"
+        reason = f"it answered with the status {status}{said}"
         if status >= 500 or status in _PASSING:
             pause_s = _read_pause(response.headers.get("Retry-After", ""))
-            raise _Passing(told, pause_s=pause_s, is_free=True)
+            raise _Passing(reason, pause_s=pause_s, is_free=True)
         if status in _REFUSED:
-            raise CallFailed(f"{self.url} refuses the request: {told}")
+            raise CallFailed(f"{self.url} refuses the request: {reason}")
         if not 200 <= status < 300:
             hint = ""
             if status in (401, 403):
                 has_key = "another key" if self._key() else "a key"
                 hint = f"\nhelp: it wants {has_key} in {self._key_name or 'key='}"
-            raise ModelError(f"{self.url}: {told}{hint}")
+            raise ModelError(f"{self.url}: {reason}{hint}")
         try:
             reply = self._read(json.loads(text))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
