@@ -12,8 +12,8 @@ from nomos.domain import Integer
 from nomos.engine import space as spaces
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.space import estimate_space, list_cases
 from tests.engine.odometer import Odometer
 
@@ -83,9 +83,9 @@ def test_every_case_is_tried_once_with_its_own_verdict(
         monkeypatch.setattr(spaces, "_CHUNK", chunk)
         found = {}
         for known in list_cases(program):
-            judged = Engine(program, mode).run(known, Limits(MUCH, MUCH))
+            evaluated = Engine(program, mode).run(known, Limits(MUCH, MUCH))
             for choices, verdict in zip(
-                known.choices(), judged.verdicts.tolist(), strict=True
+                known.choices(), evaluated.verdicts.tolist(), strict=True
             ):
                 assert tuple(choices) not in found
                 found[tuple(choices)] = Verdict(verdict)

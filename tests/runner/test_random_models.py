@@ -71,7 +71,7 @@ BLOCKS = {
         "{\n  def ask(q):\n    return toss(q)\n  a, b = ask(x), ask(x + 100)\n}\n"
         "ensures a == b;",
     ),
-    "judged": SPEC.replace(
+    "evaluated": SPEC.replace(
         STRAIGHT,
         "{\n  a = same(toss(x), toss(x + 100))\n  b = 0\n}\nensures a || b > 0;",
     ),
@@ -129,7 +129,7 @@ def test_a_bug_is_told_from_noise_however_the_model_is_asked(
     assert all(bug.repeats.failed > 3 * bug.repeats.control for bug in broken.bugs)
     asked = broken.calls.by_phase
     assert name == "plain" or asked["control"] == asked["search"] == 200 + 100 * (
-        name == "judged"
+        name == "evaluated"
     )
     excess = broken.counts.excess
     assert excess is not None and excess.is_shown
@@ -205,7 +205,7 @@ def test_a_limit_of_calls_holds_and_what_is_counted_is_in_pairs(folder: Path) ->
     for calls in (1, 9, 60, 333):
         result = run(calls=calls, budget=200, bad=50)
         assert result.calls.asked <= calls
-        assert result.counts.pairs == result.counts.judged
+        assert result.counts.pairs == result.counts.evaluated
 
 
 def test_a_model_that_draws_by_itself_is_judged_alike(folder: Path) -> None:

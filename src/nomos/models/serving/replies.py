@@ -66,15 +66,15 @@ class ReplyReader:
         said = self._hide_key(quote_answer(text))
         if any(name in headers.get("Content-Encoding", "") for name in _COMPRESSED):
             text, said = "", ": it is compressed, which nobody asked for"
-        told = f"it answered with the status {status}{said}"
+        reason = f"it answered with the status {status}{said}"
         if status >= 500 or status in _PASSING:
             pause_s = _read_pause(headers.get("Retry-After", ""))
             if pause_s is not None and pause_s > _LONGEST_ADVISED_S:
                 asks = f"asks for a pause of {pause_s:,.0f} s"
-                raise ServiceDown(f"{self._url} {asks}: {told}\n{LATER}")
-            raise Passing(told, pause_s=pause_s, is_free=True)
+                raise ServiceDown(f"{self._url} {asks}: {reason}\n{LATER}")
+            raise Passing(reason, pause_s=pause_s, is_free=True)
         if status in _REFUSED:
-            raise CallFailed(f"{self._url} refuses the request: {told}")
+            raise CallFailed(f"{self._url} refuses the request: {reason}")
         if not 200 <= status < 300:
             hint = ""
             if where := self._hide_key(headers.get("Location", "")):
@@ -82,7 +82,7 @@ class ReplyReader:
             if status in (401, 403):
                 has_key = "another key" if self.find_key() else "a key"
                 hint = f"\nhelp: it wants {has_key} in {self._key_name or 'key='}"
-            raise ModelError(f"{self._url}: {told}{hint}")
+            raise ModelError(f"{self._url}: {reason}{hint}")
         try:
             reply = self._read(json.loads(text))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):

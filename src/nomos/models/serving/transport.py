@@ -162,10 +162,12 @@ class Transport:
 def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
-        told = json.loads(data)
+        content = json.loads(data)
         for name in ("error", "message"):
-            told = told.get(name, told) if isinstance(told, dict) else told
-        text = str(told)
+            content = (
+                content.get(name, content) if isinstance(content, dict) else content
+            )
+        text = str(content)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]
