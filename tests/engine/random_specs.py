@@ -52,7 +52,11 @@ TRUTHS = (
     "x2.joined in '2024-01-10'..'2024-02-20'", "x1.joined - days(3) != a1.joined", "xs[{i}].joined == '2024-01-05'",
     "(forall {a} in ps: forall {b} in ps[{a}]: {n} <= {n})", "missing(a1.share)", "missing({n})",
     "(forall {a} < {b} in ps[{i}]: ps[{i}][{a}] <= {n})", "isclose(ps[{i}], p, abs := 0.1)", "is_old",
-    "isclose({p}, {p}, abs := 0.3)", "{p} == {p}", "{p} != {p}", "(forall {a} in [{n} for y in xs]: {t})",
+    "isclose({p}, {p}, abs := 0.3)",
+    "(forall {a} < {b} in gs: gs[{a}] <= gs[{b}])", "(if {t} then g1 else g2) <= g1", "gs[{i}] in 'fair'..'good'",
+    "(if {t} then g1 else g2) < (if {t} then g2 else g1)", "[y for y in gs][0] >= [y for y in gs][1]", "g1 in gs",
+    "[grade(y) for y in xs][0] > 'poor'", "worse(gs[{i}], g1)", "worse(g2, g1)", "[y.size for y in xs][{i}] >= 'middle'",
+    "(if {t} then x1.size else x2.size) == 'small'", "g3 <= g1", "{p} == {p}", "{p} != {p}", "(forall {a} in [{n} for y in xs]: {t})",
 )  # fmt: skip
 VECTORS = (
     "p", "q", "(p - q)", "(2 * p)", "(p + q * 0.5)", "[y.age for y in xs]", "[{n} for y in ys]", "abs(p - 0.3)", "p ** 2",
@@ -62,10 +66,12 @@ BLOCKS = (
     (
         "ds = [score(x) for x in xs]", "d1 = score(x1)", "d2 = score(x2)", "g1 = grade(x1)", "g2 = grade(x2)",
         "p = shares(x1)", "q = shares(x2)", "r1 = score(a1)", "r2 = score(a2)", "ps = [shares(x) for x in xs]",
+        "gs = [grade(x) for x in xs]",
     ),
     (
         "ds = []", "for x in xs: ds.append(score(x))", "d1, d2, g1, g2 = score(x1), score(x2), grade(x1), grade(x2)",
         "p, q = shares(x1), shares(x2)", "ps, (r1, r2) = [], map(score, (a1, a2))", "for x in xs: ps.append(shares(x))",
+        "gs = list(map(grade, xs))",
     ),
 )  # fmt: skip
 FEW_BLOCKS = (
@@ -94,6 +100,7 @@ param n := 3;
 param first: date := "2024-01-25";
 def twice(a) := a + a;
 def near(a, b) := abs(a - b) <= n;
+def worse(a, b) := a < b;
 input x1;
 input xs[n];
 input a1, a2 where same(a1, a2{excepted});
@@ -113,10 +120,12 @@ output ds;
 output r1;
 output r2;
 output ps;
+output gs;
 {{
   {block}
 }}
 var e1 := {later};
+var g3 := if d1 > 0 then g1 else g2;
 ensures {one};
 ensures {other};
 ensures fair: {fair};
@@ -126,6 +135,7 @@ param n := 3;
 param first: date := "2024-01-25";
 def twice(a) := a + a;
 def near(a, b) := abs(a - b) <= n;
+def worse(a, b) := a < b;
 input x1;
 {repeats}
 var v := randInt(0, {high});
@@ -175,7 +185,22 @@ DRAWS = (
 )  # fmt: skip
 DERIVED = ("age := x.age + v", "mood := 'calm'", "share := x1.share", "joined := x.joined - days(1)")  # fmt: skip
 GUARDS = ("true", "v > 0", "x1.age in 1..8", "!missing(x1.share)", "x1.joined > first")
-OUTPUTS = {"d1", "d2", "g1", "g2", "p", "q", "ds", "r1", "r2", "ps", "e1", "f1"}
+OUTPUTS = {
+    "d1",
+    "d2",
+    "g1",
+    "g2",
+    "p",
+    "q",
+    "ds",
+    "r1",
+    "r2",
+    "ps",
+    "gs",
+    "e1",
+    "f1",
+    "g3",
+}
 NAMES = {*OUTPUTS, "xs", "ys", "a1", "a2", "missing_share", "is_old", "x2", "w"}
 _STRINGS = re.compile(r"'[^']*'")
 
@@ -259,10 +284,10 @@ def write_spec(seed: int, counts: Counter[str] | None = None) -> str:
 
     inputs = {"x2", "w"} | ({"xs", "ys", "a1", "a2", "missing_share"} if is_whole else {"is_old"})  # fmt: skip
     outputs = {"d1", "d2", "g1", "g2", "p", "q", "e1"}
-    outputs |= {"ds", "r1", "r2", "ps"} if is_whole else {"f1"}
+    outputs |= {"ds", "r1", "r2", "ps", "gs", "g3"} if is_whole else {"f1"}
     early, guard = inputs - {"is_old"}, {"w"}
     late = Writer(seed + 1, inputs | outputs, counts)
-    later = Writer(seed + 2, inputs | outputs - {"e1", "f1"}, counts)
+    later = Writer(seed + 2, inputs | outputs - {"e1", "f1", "g3"}, counts)
     first = Writer(seed, early if is_whole else guard, counts)
     shared = {
         "high": rng.integers(0, 4),

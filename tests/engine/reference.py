@@ -367,8 +367,8 @@ class Reference:
     def level(self, expr: Any, other: Any, env: Mapping[str, Any]) -> Any:
         """Return a value; a name beside a feature with an order is its position."""
         found = self.value(expr, env)
-        is_size = isinstance(other, syntax.Feature) and other.feature.name == "size"
-        return SIZES.index(found) if is_size and isinstance(found, str) else found
+        is_name = isinstance(found, str) and is_size(other)
+        return SIZES.index(found) if is_name else found
 
     def quantify(self, expr: syntax.Quantifier, env: Mapping[str, Any]) -> Any:
         is_repeats = isinstance(expr.over, syntax.Name) and expr.over.name == "repeats"
@@ -449,6 +449,18 @@ class Reference:
         if name in (*FUNCTIONS, "top", "judge"):
             return self.function(name)(*given)
         return BUILT_INS[name](*given, **named)
+
+
+def is_size(expr: Any) -> bool:
+    """Tell whether an expression is a feature with an order, or one of several."""
+    match expr:
+        case syntax.Feature(feature=feature):
+            return bool(feature.name == "size")
+        case syntax.Conditional(yes=inner) | syntax.Comprehension(value=inner):
+            return is_size(inner)
+        case syntax.Index(subject=inner):
+            return is_size(inner)
+    return False
 
 
 def calls_in(statement: Any) -> list[str]:
