@@ -58,3 +58,10 @@ def test_names_of_answers_are_compared_by_their_order(
         counts = nomos.run(text, domain=Plain, budget=100, search="random").counts
         found.add((counts.violations, counts.crashed))
     assert len(found) == 1
+
+
+def test_vars_behind_a_block_stand_in_each_repeat() -> None:
+    text = SPEC.replace("REPEATS", "repeats 2;").replace("BLOCK", BLOCKS[0])
+    test = "forall r in repeats: (if g1 in {g2, k2} then h1 else g1) == g1"
+    counts = nomos.run(text.replace("E;", f"{test};"), domain=Plain, budget=100).counts
+    assert (counts.violations, counts.crashed) == (0, 0)
