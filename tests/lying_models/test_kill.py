@@ -186,7 +186,9 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
 def has_checkpoint(folder: Path) -> bool:
     try:
         with closing(sqlite3.connect(folder / ".nomos" / "nomos.db")) as database:
-            query = "SELECT 1 FROM campaigns WHERE length(state) > 2 AND finished IS NULL"
+            query = (
+                "SELECT 1 FROM campaigns WHERE length(state) > 2 AND finished IS NULL"
+            )
             return database.execute(query).fetchone() is not None
     except sqlite3.Error:  # it is not there yet
         return False
