@@ -112,7 +112,9 @@ def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) ->
     assert Engine(program).space_within(4) is None
 
 
-def test_functions_behind_the_last_draw_are_not_called(make: Callable[..., Any]) -> None:
+def test_functions_behind_the_last_draw_are_not_called(
+    make: Callable[..., Any],
+) -> None:
     """They may be slow, or paid: cases are listed without them."""
     domain = Slow()
     program = make(spec("var v := slow(x.a, randInt(0, 9));"), domain)
