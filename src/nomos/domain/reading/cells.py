@@ -284,8 +284,9 @@ def _join_digits(figures: Array, decimals: int, has_point: bool) -> tuple[Array,
         column = width - 1 - place - (has_point and place >= decimals)
         weights[column, place // 7] = 10.0 ** (place % 7)
     count = -(-(width - has_point) // 7)
-    few = np.split(figures.astype(np.float32), range(_ALONE, len(figures), _ALONE))
-    parts = np.concatenate([some @ weights[:, :count] for some in few]).astype(float)
+    digits, parts = figures.astype(np.float32), np.empty((len(figures), count))
+    for at in range(0, len(figures), _ALONE):
+        parts[at : at + _ALONE] = digits[at : at + _ALONE] @ weights[:, :count]
     low = parts[:, 0] + parts[:, 1] * 1e7 if count > 1 else parts[:, 0]
     if width - has_point <= 14:
         return low / 10.0**decimals, np.ones(len(low), bool)
