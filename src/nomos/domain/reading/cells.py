@@ -39,6 +39,8 @@ _HAS_WIDE = np.finfo(_WIDE).nmant == 63  # as on x86: holds 19 digits as they ar
 class Cells(Sequence[str]):
     """The cells of one column, as they are written."""
 
+    date_kind = ""  # the type of its dates in a data frame, where the file says it
+
     def __init__(self, pieces: list[Piece], decimal_commas: bool = False) -> None:
         self._pieces = pieces
         self._length = sum(map(len, pieces))
@@ -268,7 +270,8 @@ def _find_last(marks: Array) -> Array:
     for place in range(packed.shape[1]):
         bits |= packed[:, place].astype(np.uint32) << np.uint32(8 * place)
     exponents = (bits.astype(np.float64).view(np.int64) >> 52) - 1022
-    return np.maximum(exponents, 0).astype(np.uint16)
+    places: Array = np.maximum(exponents, 0).astype(np.uint16)
+    return places
 
 
 def _join_digits(figures: Array, decimals: int, has_point: bool) -> tuple[Array, Array]:
