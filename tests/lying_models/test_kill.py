@@ -61,6 +61,7 @@ CAMPAIGNS |= {
 SEARCHES = {
     "guided": ["--search", "guided", "--budget", "2000"],
     "diverse": ["--search", "diverse", "--budget", "2000"],
+    "rules": ["--search", "random", "--budget", "4000"],
     "generated": ["--search", "random", "--inputs", "generated", "--budget", "2000"],
 }
 CAMPAIGNS |= {name: ("records", arguments) for name, arguments in SEARCHES.items()}
@@ -98,6 +99,14 @@ output b;
 }
 ensures a <= b;
 """
+# Campaigns are short here, and write down where they are all the time.
+OFTEN = """\
+from nomos.cli import main
+from nomos.runner.campaigns import recording
+
+recording._CHECKPOINT_S, recording._SHARE = 0.02, 9.0
+main()
+"""
 TIMED = re.compile(r"\d+ of \d+ cases are flaky")  # as many as there was time for
 REPORTS = ["--fail-on", "new", "--junit", "out.xml", "--json", "out.json", "--quiet"]
 
@@ -108,7 +117,7 @@ def start(
     command: tuple[str, ...] = ("run", "specs", "--batch", "40"),
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "nomos", *command, *arguments],
+        [sys.executable, "-c", OFTEN, *command, *arguments],
         cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
@@ -174,8 +183,28 @@ def kill_and_resume(world: World, name: str, moments: list[float]) -> None:
     assert killed or max(moments, default=1.0) > 0.6  # else it had ended before
 
 
+def has_checkpoint(folder: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(folder / ".nomos" / "nomos.db")) as database:
+            query = (
+                "SELECT 1 FROM campaigns WHERE length(state) > 2 AND finished IS NULL"
+            )
+            return database.execute(query).fetchone() is not None
+    except sqlite3.Error:  # it is not there yet
+        return False
+
+
 def test_killed_once(world: World) -> None:
     kill_and_resume(world, "flaky", [0.5])
+
+
+def test_a_campaign_that_is_killed_has_written_where_it_was(world: World) -> None:
+    process = start(world.folder, [*put(world, "random"), "--resume"])
+    while process.poll() is None and not has_checkpoint(world.folder):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert has_checkpoint(world.folder)
 
 
 def test_campaigns_that_a_comparison_has_reported_are_not_resumed(world: World) -> None:
