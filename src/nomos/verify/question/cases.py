@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,13 @@ class AskedCases:
     question: Question
     space: Space
     dtype: np.dtype[Any]
-    ask: Ask
+    asks: Mapping[str, Ask]
+
+    @property
+    def ask(self) -> Ask:
+        """What asks the only function."""
+        (only,) = self.asks.values()
+        return only
 
     def with_draws(
         self, variables: Variables, count: int, rng: np.random.Generator
@@ -59,9 +65,19 @@ class AskedCases:
         if not count:
             return np.zeros(0, bool)
         rows = [self.rows(record, variables, count) for record in self.question.calls]
-        answers = self.ask(np.concatenate(rows))
-        parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
-        return find_violated(self.question, parts, variables)
+        return find_violated(self.question, self.answer_calls(rows), variables)
+
+    def answer_calls(self, rows: Sequence[Array]) -> list[Array]:
+        """Return all answers about the rows of all calls: each function is asked once."""
+        answers = self.question.answers
+        parts: dict[tuple[str, int], Array] = {}
+        for function, ask in self.asks.items():
+            own = [a.call for a in answers if a.function == function]
+            said = ask(np.concatenate([rows[call] for call in own]))
+            ends = np.cumsum([len(rows[call]) for call in own])[:-1]
+            parts |= {(function, call): part
+                      for call, part in zip(own, np.split(said, ends), strict=True)}  # fmt: skip
+        return [parts[one.function, one.call] for one in answers]
 
     def rows(self, record: Record, variables: Variables, count: int) -> Array:
         """Return the rows of a record whose features are formulas over variables."""
