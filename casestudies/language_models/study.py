@@ -52,7 +52,7 @@ def describe_result(result) -> dict[str, object]:
     """Return the counts, the rate, the groups and some cases of a result."""
     counts, analysis = result.counts, result.analysis
     names = ("tests", "violations", "judged", "unreadable", "crashed")
-    rate = clopper_pearson(counts.violations, max(1, counts.judged))
+    rate = clopper_pearson(counts.violations, max(1, counts.evaluated))
     return {
         "verdict": result.verdict,
         "problem": result.problem,

@@ -15,8 +15,8 @@ from nomos.domain import tensors
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.space import EndlessRange
 from nomos.runner.campaigns.rates import CampaignRates
@@ -33,15 +33,17 @@ def programs(first: int, count: int, size: int = 3, domain: Any = Plain) -> Any:
         yield text, Program(spec, domain()), Reference(tree, domain())
 
 
-def outcomes(judged: Any, rates: int) -> list[tuple[str, tuple[int, ...], Any]]:
+def outcomes(evaluated: Any, rates: int) -> list[tuple[str, tuple[int, ...], Any]]:
     """Return what became of each case, which `ensures` fail, and what is told of rates."""
     failures = zip(
-        judged.violations.rows.tolist(), judged.violations.failed.tolist(), strict=True
+        evaluated.violations.rows.tolist(),
+        evaluated.violations.failed.tolist(),
+        strict=True,
     )
     failed = dict(failures)
     found = []
-    for row, number in enumerate(judged.verdicts.tolist()):
-        verdict, bits = Verdict(number).name.lower(), int(judged.told[row])
+    for row, number in enumerate(evaluated.verdicts.tolist()):
+        verdict, bits = Verdict(number).name.lower(), int(evaluated.rate_bits[row])
         told = [
             (bool(bits >> 2 * n & 1), bool(bits >> 2 * n & 2)) for n in range(rates)
         ]
@@ -67,7 +69,7 @@ def check(
         counts.add(np.array(bits, dtype=np.int64))
         campaign = Campaign(reference, told, is_exact)
         for ensures, got in zip(
-            reference.of_campaign, counts.judge(is_exact=is_exact), strict=True
+            reference.of_campaign, counts.evaluate(is_exact=is_exact), strict=True
         ):
             assert campaign.judge(ensures) == got.verdict, f"exact: {is_exact}\n{text}"
 

@@ -184,7 +184,7 @@ BASELINES: dict[str, tuple[dict[str, Any], int]] = {
     "other settings": ({"subject": replace(SUBJECT, settings={"a": "1"})}, 3),
     "another precision": ({"fingerprint": {"dtype": "bfloat16"}}, 3),
     "another search": ({"search": "exhaustive"}, 3),
-    "not judged": ({"problem": "p"}, 3),
+    "not evaluated": ({"problem": "p"}, 3),
     "failed": ({"verdict": "failed"}, 3),
     "flaky": ({"counts": Counts(tests=9, violations=8, flaky=1)}, 3),
 }

@@ -335,9 +335,9 @@ def test_a_model_or_domain_that_exits_ends_nothing(
 def test_an_error_of_our_own_is_raised_and_no_range_is_lost(
     steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def judge(*_: object) -> None:
+    def evaluate(*_: object) -> None:
         raise RuntimeError("a mistake in here")
 
-    monkeypatch.setattr("nomos.runner.executors.worker.Worker.judge", judge)
+    monkeypatch.setattr("nomos.runner.executors.worker.Worker.evaluate", evaluate)
     with pytest.raises(RuntimeError, match="a mistake in here"):
         run(steps)

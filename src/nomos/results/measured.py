@@ -89,7 +89,7 @@ class Counts:
     both_violated: int = 0
 
     @property
-    def judged(self) -> int:
+    def evaluated(self) -> int:
         """The cases that an `ensures` was decided on: what rates are taken of."""
         return self.passed + self.violations
 

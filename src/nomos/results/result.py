@@ -395,6 +395,6 @@ def from_data(data: Mapping[str, Any]) -> Result:
     result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
-    if least < 0 or any(one.violations > counts.judged for one in result.ensures):
+    if least < 0 or any(one.violations > counts.evaluated for one in result.ensures):
         raise ValueError("its counts contradict each other")
     return result

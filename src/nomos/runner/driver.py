@@ -1,6 +1,6 @@
 """Run jobs: one loop for every caller, every executor and every number of workers.
 
-Campaigns are planned in ranges of cases, judged by workers, and merged in order, so
+Campaigns are planned in ranges of cases, evaluated by workers, and merged in order, so
 that the results are those of one process. Handlers are told what happens.
 """
 
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.judged import Judged
+from nomos.engine.evaluated import EvaluatedChunk
 from nomos.errors import DomainError, NomosError, ServiceDown, Stop
 from nomos.results.analysis import Analysis
+from nomos.results.measured import CallCounts
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
@@ -192,7 +193,13 @@ class Driver:
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
         task = self._tasks.submit(
-            one.campaign.meter, "search", "judge", one.job, key, asked, most=asked.calls
+            one.campaign.meter,
+            "search",
+            "evaluate",
+            one.job,
+            key,
+            asked,
+            most=asked.calls,
         )
         return asked, task
 
@@ -274,7 +281,7 @@ class Driver:
             else:
                 self._take(one, asked, answer.value)
 
-    def _take(self, one: _Active, asked: Range, parts: list[Judged]) -> None:
+    def _take(self, one: _Active, asked: Range, parts: list[EvaluatedChunk]) -> None:
         """Count a range; where its calls ended before it did, hand out the rest."""
         campaign, rest = one.campaign, None
         if any(part.is_spent for part in parts):
@@ -295,16 +302,16 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._judge_crash(before, died), last]
+            return [first, self._isolate_crash(before, died), last]
         if self._tasks.pool.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [self._judge_crash(asked, died)]
+            return [self._isolate_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _judge_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
-        """Return one case of a range as judged: its worker died of it."""
+    def _isolate_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
+        """Return one case of a range as evaluated: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])
         return part, ticket
@@ -314,9 +321,7 @@ class Driver:
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
         most = self.options.time or 0.0
-        late = [
-            one for one in active if one.campaign.stop or one.campaign.seconds >= most
-        ]
+        late = [a for a in active if a.campaign.stop or a.campaign.seconds >= most]
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.ranges = [
@@ -350,14 +355,19 @@ class Driver:
             begin = partial(self._explain_result, one, result)
             explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        sent = self.spending.read_spent(meter)
-        result = replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
+        result = replace(result, calls=(calls := self._count_calls(one)))
         if explain is None:
             return result
-        return add_explanation(result, explain, one.campaign.call_counts)
+        later = partial(self._count_calls, one)
+        count = later if self._can_wait(one.job) else lambda: calls
+        return add_explanation(result, explain, count)
+
+    def _count_calls(self, one: _Active) -> CallCounts:
+        sent = self.spending.read_spent(one.campaign.meter)
+        return replace(one.campaign.call_counts(), sent=sent)
 
     def _finish(self, one: _Active) -> Result:
-        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
+        for _, ticket in one.ranges:  # evaluated for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
         result = self._examine_campaign(one) if done is None else done
@@ -379,18 +389,24 @@ class Driver:
     def _explain_result(
         self, one: _Active, result: Result
     ) -> Callable[[], Explained] | None:
-        """Explain the bugs of a campaign; where they are at hand, when someone looks."""
+        """Explain the bugs of a campaign, or return what does so when someone looks."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:
             return None
         meter = one.campaign.meter
-        if one.job.is_at_hand:
+        if self._can_wait(one.job):
             live = Reopened(self._inline, one.job, meter)
             said = f"{result.name}: its bugs are not grouped"
             later = partial(live.explain_bugs, request)
             return lambda: self._try(later, said) or (Analysis(), {})
         found: Explained = self._ask(meter, one.job, "grouping", "explain", request)
         return lambda: found
+
+    def _can_wait(self, job: Job) -> bool:
+        """Tell whether bugs are explained later: what is limited is spent by the campaign."""
+        options = self.options
+        limits = options.calls, options.time, options.max_cost
+        return job.is_at_hand and limits == (None, None, None)
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

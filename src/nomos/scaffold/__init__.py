@@ -162,15 +162,22 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
 
 
 def _note_level_numbers(model: Any) -> list[str]:
-    """Say which number a model gets for a name, where it knows no names itself."""
+    """Say which number a model gets for a name or a date, where it gets numbers."""
     gets_names = getattr(model, "gets_names", lambda place: False)
-    return [
+    notes = [
         f"the model gets numbers for `{one.name}`, and must have been trained so: "
         f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
         for one in model.schema.features
         if isinstance(one, Category)
         and not gets_names(model.schema.place(one.name)[1].start)
     ]
+    dates = [f"`{f.name}`" for f in model.schema.features if isinstance(f, Dated)]
+    if dates and getattr(model, "date_kind", "days") == "days":
+        notes.append(
+            f"the model gets the days since 1970-01-01 for {', '.join(dates)}, and must"
+            " have been trained so (else convert them in `predict`)"
+        )
+    return notes
 
 
 def _guess_label(unused: Sequence[str], columns: Columns) -> str:
@@ -247,15 +254,15 @@ def _table_specs(
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising_condition()
     alike, by = answers.alike_condition()
-    told = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
-    ranged = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    ready = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
+    ranged = [f for f in ready if isinstance(f, Integer | Real) and f.high > f.low]
     dates = [f for f in ranged if isinstance(f, Dated)]
     numeric = [f for f in ranged if f not in dates]
     codes: list[Feature] = [f for f in numeric if f.name in about]
     codes += [f for f in numeric if isinstance(f, Integer) and f.high - f.low <= 1]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
     numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
-    others = [f for f in told if isinstance(f, Flag | Category | OneHot)]
+    others = [f for f in ready if isinstance(f, Flag | Category | OneHot)]
     for feature in numeric[:2]:
         text = load_template("higher").format(
             feature=one_line(feature.name),
@@ -279,7 +286,7 @@ def _table_specs(
             by=by,
         )
         yield f"indifferent_to_{to_identifier(group.name)}", text
-    yield from _missing_specs(told, module, answers)
+    yield from _missing_specs(ready, module, answers)
     yield from _date_specs(dates, module, answers)
 
 
@@ -337,12 +344,16 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
     failed = {failure.job.path: str(failure.error) for failure in ran.failures}
     for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
         why = result.crashes[0].error if result.crashes else result.problem
-        if why or not result.counts.judged:
+        if why or not result.counts.evaluated:
             failed[path] = why or "no case came to its `ensures`"
     stay = len(failed) == len(paths)
-    for path, why in failed.items():
-        yield f"{path} {'does not run yet' if stay else 'is left out'}: {why}"
-        if not stay:
+    for why in dict.fromkeys(failed.values()):  # one cause is said once
+        of_cause = [path for path, reason in failed.items() if reason == why]
+        said = ("does not run yet", "is left out")
+        if len(of_cause) > 1:
+            said = ("do not run yet", "are left out")
+        yield f"{', '.join(map(str, of_cause))} {said[not stay]}: {why}"
+        for path in () if stay else of_cause:
             path.unlink()
 
 

@@ -86,8 +86,8 @@ def _exit_status(
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)
-    unjudged = any(r.verdict == "failed" or r.problem for r in whole.results)
-    failed = whole.failures or few or unjudged or output.has_failed or not compared
+    unevaluated = any(r.verdict == "failed" or r.problem for r in whole.results)
+    failed = whole.failures or few or unevaluated or output.has_failed or not compared
     added = int(any(c.added for c in compared))
     return EXIT_STATUS.get(whole.stopped) or (3 if failed else added)
 

@@ -138,6 +138,7 @@ class Transport:
             weakref.finalize(self, begin_work, self._client.aclose).atexit = False
         method, headers = "GET" if body is None else "POST", {}
         headers["Content-Type"] = "application/json"
+        headers["Accept-Encoding"] = "identity"  # what is compressed may have any size
         data = bytearray()
         try:
             async with (
@@ -146,7 +147,7 @@ class Transport:
                     method, self.url + path, content=body, headers=headers
                 ) as response,
             ):
-                async for piece in response.aiter_bytes():
+                async for piece in response.aiter_raw():
                     data += piece
                     if len(data) > _LONGEST_ANSWER:
                         raise Passing("its answer does not end")
@@ -161,10 +162,12 @@ class Transport:
 def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
-        told = json.loads(data)
+        content = json.loads(data)
         for name in ("error", "message"):
-            told = told.get(name, told) if isinstance(told, dict) else told
-        text = str(told)
+            content = (
+                content.get(name, content) if isinstance(content, dict) else content
+            )
+        text = str(content)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]

@@ -1,4 +1,4 @@
-"""Rates over a campaign: counted case by case, and judged once, with an interval.
+"""Rates over a campaign: counted case by case, and evaluated once, with an interval.
 
 What an `ensures` makes of rates is known to lie in an interval (at the 95 % level). Where the
 whole interval breaks the `ensures`, it is violated; where the whole interval satisfies it, it
@@ -45,11 +45,11 @@ class CampaignRates:
         self.hits: Array = np.zeros(count, dtype=np.int64)
         self.together: Array = np.zeros((count, count), dtype=np.int64)  # are of both
 
-    def add(self, told: Array) -> None:
+    def add(self, rate_bits: Array) -> None:
         """Count cases, given two bits for each rate: is it of the case, does that count."""
         if not self.rates:
             return
-        bits = told[:, None] >> 2 * np.arange(len(self.hits))
+        bits = rate_bits[:, None] >> 2 * np.arange(len(self.hits))
         among = (bits & 1).astype(np.int64)
         self.together += among.T @ among
         self.hits += (bits >> 1 & 1).sum(axis=0)
@@ -67,15 +67,17 @@ class CampaignRates:
             raise ValueError("the counts of its rates are not those of the spec")
         self.hits, self.together = found[0], found[1:]
 
-    def judge(self, *, is_exact: bool, is_sample: bool = True) -> tuple[RateFound, ...]:
+    def evaluate(
+        self, *, is_exact: bool, is_sample: bool = True
+    ) -> tuple[RateFound, ...]:
         """Return what became of each `ensures`; all cases were tried, or a sample was."""
         unfit = "" if is_exact or is_sample else _NO_SAMPLE
         return tuple(
-            self._judge_ensures(one, is_exact=is_exact, unfit=unfit)
+            self._evaluate_ensures(one, is_exact=is_exact, unfit=unfit)
             for one in self.ensures
         )
 
-    def _judge_ensures(
+    def _evaluate_ensures(
         self, ensures: core.Condition, *, is_exact: bool, unfit: str
     ) -> RateFound:
         estimate = _Estimate(ensures.test, self, is_exact=is_exact)
@@ -98,8 +100,8 @@ class CampaignRates:
         )
         value, interval = estimate.find_compared(ensures.test)
         verdict: Any = "undecided" if reason else "holds" if truth else "violated"
-        told = ensures.name, ensures.text, ensures.line
-        return RateFound(*told, verdict, value, interval, groups, reason)
+        named = ensures.name, ensures.text, ensures.line
+        return RateFound(*named, verdict, value, interval, groups, reason)
 
 
 class _Estimate:

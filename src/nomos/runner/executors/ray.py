@@ -101,9 +101,9 @@ class RayPool(WorkerPool):
                 for reference in done
             ]
             self._give_out()
-            told = [answer for answer in answers if answer is not None]
-            if told:
-                return told
+            given = [answer for answer in answers if answer is not None]
+            if given:
+                return given
             self._look()
 
     def _take_in_actor(self, reference: Any) -> Answer | None:
