@@ -6,6 +6,7 @@ Conditions are also taken apart into the ways in which they come true.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -166,6 +167,20 @@ def linear(expr: core.Expr) -> Sum:
         case _:
             pass
     raise NotProvable("this is calculated in a way that is no sum", expr.span)
+
+
+def fix_variables(expr: core.Expr, known: Mapping[str, Any]) -> core.Expr:
+    """Return a formula with the variables that are known as constants."""
+    if isinstance(expr, core.Variable) and expr.name in known:
+        return core.Constant(known[expr.name], span=expr.span)
+    return map_parts(expr, lambda part: fix_variables(part, known))
+
+
+def map_parts(expr: core.Expr, change: Callable[[core.Expr], core.Expr]) -> core.Expr:
+    """Return a formula with changed parts."""
+    names = ("operand", "left", "right", "test", "yes", "no")
+    parts = {n: change(getattr(expr, n)) for n in names if hasattr(expr, n)}
+    return replace(expr, **parts)  # type: ignore[arg-type]  # each part is of its own name
 
 
 def _scale_sum(given: Sum, factor: float) -> Sum:

@@ -13,7 +13,7 @@ from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
-from nomos.verify.question.formulas import evaluate
+from nomos.verify.question.formulas import evaluate, map_parts
 from nomos.verify.question.symbolic import asks_answer, variables
 
 _MOST_PARTS = 64
@@ -81,9 +81,4 @@ def _replace_parts(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.
     for part, value in known:
         if expr == part:
             return core.Constant(value, span=expr.span)
-    inner: dict[str, Any] = {
-        name: _replace_parts(getattr(expr, name), known)
-        for name in ("operand", "left", "right", "test", "yes", "no")
-        if hasattr(expr, name)
-    }
-    return replace(expr, **inner)
+    return map_parts(expr, lambda part: _replace_parts(part, known))
