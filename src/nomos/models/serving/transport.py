@@ -21,7 +21,7 @@ from nomos.models.extras import need
 _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-_LONGEST_ANSWER = 2**28  # bytes; a million rows of scores take less
+_LONGEST_ANSWER = 2**27  # bytes; thousands of rows with a thousand scores take less
 _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 
 
@@ -34,6 +34,10 @@ class Passing(Exception):
         super().__init__(why)
         self.pause_s = pause_s  # that the server asks for
         self.is_free = is_free  # the server says that it did not do the work
+
+
+class Late(Passing):
+    """No whole answer in time."""
 
 
 class Refused(ModelError):
@@ -121,8 +125,14 @@ class Transport:
         """Return the JSON of an answer, and how a message quotes it."""
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        status, data = await self._send_request(path, body)
-        said = quote_answer(data)
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None)
+            how: Any = {"timeout": None, "limits": limits, "trust_env": False}
+            self._client = self._httpx.AsyncClient(**how)
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        request = "GET" if body is None else "POST", self.url + path, body
+        response, data = await fetch_whole(self._client, *request, self._timeout_s)
+        status, said = response.status_code, quote_answer(data)
         if status >= 500 or status in _PASSING:
             raise Passing(f"it answered with the status {status}{said}")
         if status != 200:
@@ -135,35 +145,37 @@ class Transport:
             raise Passing(f"its answer makes no sense{said}") from None
         return answer, said
 
-    async def _send_request(self, path: str, body: str | None) -> tuple[int, bytes]:
-        """Send one request and return the status and the answer's bytes."""
-        if self._client is None:
-            limits = self._httpx.Limits(max_connections=None)
-            self._client = self._httpx.AsyncClient(
-                timeout=None, limits=limits, trust_env=False
-            )
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        method, headers = "GET" if body is None else "POST", {}
-        headers["Content-Type"] = "application/json"
-        headers["Accept-Encoding"] = "identity"  # what is compressed may have any size
-        data = bytearray()
-        try:
-            async with (
-                asyncio.timeout(self._timeout_s),
-                self._client.stream(
-                    method, self.url + path, content=body, headers=headers
-                ) as response,
-            ):
-                async for piece in response.aiter_raw():
-                    data += piece
-                    if len(data) > _LONGEST_ANSWER:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Passing(f"no answer within {self._timeout_s:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            cut = "its answer is cut short" if data else _describe_failure(error)
-            raise Passing(cut) from None
-        return response.status_code, bytes(data)
+
+async def fetch_whole(
+    client: Any,
+    method: str,
+    url: str,
+    body: str | None,
+    timeout_s: float,
+    key: str = "",
+) -> tuple[Any, bytes]:
+    """Send one request; return its response, and its answer to the last byte."""
+    import httpx  # whoever made the client has it
+    # What is compressed has no size that could be seen before it is read.
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    headers |= {"Authorization": f"Bearer {key}"} if key else {}
+    how, data = {"content": body, "headers": headers}, bytearray()
+    try:
+        async with (
+            asyncio.timeout(timeout_s),
+            client.stream(method, url, **how) as response,
+        ):
+            async for piece in response.aiter_raw():
+                data += piece
+                if len(data) > _LONGEST_ANSWER:
+                    raise Passing("its answer does not end")
+    except TimeoutError:
+        raise Late(f"no answer within {timeout_s:g} s") from None
+    except (httpx.HTTPError, OSError) as error:
+        cut = "its answer is cut short" if data else _describe_failure(error)
+        is_free = isinstance(error, httpx.ConnectError)
+        raise Passing(cut, is_free=is_free) from None
+    return response, bytes(data)
 
 
 def quote_answer(data: bytes | str) -> str:
