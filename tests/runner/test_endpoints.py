@@ -262,9 +262,8 @@ FORKS.set_forkserver_preload([__name__, "nomos.runner.driver", "httpx"])
 def run_command(folder: Path, environment: dict[str, str], asked: list[str]) -> None:
     os.environ.update(environment)
     os.chdir(folder)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     sys.argv = ["nomos", "run", *asked]
     main()
 
