@@ -184,7 +184,9 @@ class Driver:
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
             return False
-        asked = one.campaign.next_range(shares=self._tasks.pool.size > 1)
+        is_inline = isinstance(self._tasks.pool, InlinePool)
+        workers = 0 if is_inline else self._tasks.pool.size
+        asked = one.campaign.next_range(workers=workers)
         if asked is None:
             return False
         one.ranges.append(self._submit(one, asked))
