@@ -19,7 +19,6 @@ import asyncio
 import json
 import os
 import time
-import weakref
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
@@ -31,12 +30,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from nomos.domain.meter import CallsSpent, current_lease
-from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
+from nomos.domain.waiting import run_each, unpack_results, wait_for
 from nomos.errors import ModelError, ServiceDown
-from nomos.models.extras import need
 from nomos.models.serving.ledger import Book, Ledger, ledger_at
 from nomos.models.serving.prices import Price, find_price
-from nomos.models.serving.transport import quote_answer
+from nomos.models.serving.transport import (
+    Connections,
+    Late,
+    Passing,
+    quote_answer,
+)
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply
@@ -51,7 +54,6 @@ _DOWN_S = 5.0  # then one call may try again
 _BEGUN = (
     4  # times as many calls as may be in flight: others wait for their pause to end
 )
-_LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
 _PASSING = {408, 409, 425, 429}
 _REFUSED = {400, 413, 422}  # of one request; other statuses below 500 are of all
@@ -63,26 +65,11 @@ class CallFailed(Exception):
     """A call of an endpoint that was not answered."""
 
 
-class _Passing(Exception):
-    """A failure that may have passed when the request is sent again."""
-
-    def __init__(
-        self, why: str, *, pause_s: float | None = None, is_free: bool = False
-    ) -> None:
-        super().__init__(why)
-        self.pause_s = pause_s  # that the server asks for
-        self.is_free = is_free  # the server says that it did not do the work
-
-
-class _Nonsense(_Passing):
+class _Nonsense(Passing):
     """An answer that is none of those that such an endpoint gives."""
 
 
-class _Late(_Passing):
-    """No whole answer in time."""
-
-
-class Caller:
+class Caller(Connections):
     """Asks one endpoint.
 
     Args:
@@ -95,6 +82,8 @@ class Caller:
         retries: How often a request is sent again.
     """
 
+    longest_answer = 2**26  # bytes
+
     def __init__(  # noqa: PLR0913 - keywords
         self,
         url: str,
@@ -106,11 +95,12 @@ class Caller:
         timeout_s: float = 60.0,
         retries: int = 5,
     ) -> None:
-        self._httpx = need("httpx", extra="llm", what="models behind an endpoint")
+        # A proxy does not know what listens on this machine.
+        uses_proxy = urlsplit(url).hostname not in _OWN
+        super().__init__("models behind an endpoint", uses_proxy=uses_proxy)
         self.url, self.model = url, model
         self._read, self._wanted, self._key_name = read, wanted, key
         self._timeout_s, self._retries = timeout_s, retries
-        self._client: Any = None  # made on the loop that uses it
         self._slots: dict[int, asyncio.Semaphore] = {}
         self._pending: dict[bytes, asyncio.Future[str]] = {}
         # Answers that were paid for while others of the same batch failed.
@@ -212,8 +202,8 @@ class Caller:
             except (ModelError, CallsSpent) as error:
                 book.over.append(error)
                 raise
-            except _Passing as failure:
-                late += isinstance(failure, _Late)
+            except Passing as failure:
+                late += isinstance(failure, Late)
                 if tries <= self._retries and late < _LATE_TRIES:
                     doubled = _FIRST_PAUSE_S * 2 ** (tries - 1) * (1 + key[0] / 512)
                     pause_s = failure.pause_s or min(doubled, _LONGEST_PAUSE_S)
@@ -276,7 +266,7 @@ class Caller:
                     await self._wait_for_turn(book.ledger, *terms.rate)
                 sending = self._send_once(call.body, terms.timeout_s)
                 reply = await (self._watch_others(sending) if may_be_lost else sending)
-            except (_Passing, CallFailed) as failure:
+            except (Passing, CallFailed) as failure:
                 if getattr(failure, "is_free", True):
                     book.add(cost=-most)
                 raise
@@ -304,7 +294,7 @@ class Caller:
             await asyncio.wait({task}, timeout=_LOST_S)
             while not task.done():
                 if self._answers - before >= _LOST_AFTER:
-                    raise _Late(
+                    raise Late(
                         f"it was lost: {_LOST_AFTER} later requests were answered"
                     )
                 await asyncio.wait({task}, timeout=_LOST_S / 8)
@@ -313,40 +303,12 @@ class Caller:
             task.cancel()
 
     async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
-        """Send one request and read its answer; a failure that may pass is `_Passing`."""
-        if self._client is None:
-            host = urlsplit(self.url).hostname
-            how = {"timeout": None, "limits": self._httpx.Limits(max_connections=None)}
-            try:  # a proxy does not know what listens on this machine
-                how["trust_env"] = host not in _OWN
-                self._client = self._httpx.AsyncClient(**how)
-            except Exception as error:
-                raise ModelError(f"the proxy of the environment: {error}") from None
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        """Send one request and read its answer; a failure that may pass is `Passing`."""
         seconds, key = min(self._timeout_s, timeout_s or self._timeout_s), self._key()
-        headers = {"Content-Type": "application/json"}
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        data, content = bytearray(), json.dumps(body).encode()
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client.stream(
-                    "POST", self.url, content=content, headers=headers
-                ) as response,
-            ):
-                async for part in response.aiter_bytes():
-                    data += part
-                    if len(data) > _LONGEST_ANSWER:
-                        raise _Passing("its answer does not end")
-        except TimeoutError:
-            raise _Late(f"no whole answer within {seconds:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            refused = isinstance(error, self._httpx.ConnectError)
-            why = "no connection" if refused else "the connection broke"
-            name = type(error).__name__
-            raise _Passing(f"{why} ({name})", is_free=refused) from None
-        text = bytes(data).decode("utf-8", "surrogateescape")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        response, text = await self.send(
+            "POST", self.url, seconds=seconds, headers=headers, content=json.dumps(body)
+        )
         return self._read_reply(response, text.replace(key, "[key]") if key else text)
 
     def _read_reply(self, response: Any, text: str) -> Reply:
@@ -355,7 +317,7 @@ class Caller:
         reason = f"it answered with the status {status}{said}"
         if status >= 500 or status in _PASSING:
             pause_s = _read_pause(response.headers.get("Retry-After", ""))
-            raise _Passing(reason, pause_s=pause_s, is_free=True)
+            raise Passing(reason, pause_s=pause_s, is_free=True)
         if status in _REFUSED:
             raise CallFailed(f"{self.url} refuses the request: {reason}")
         if not 200 <= status < 300:

@@ -21,24 +21,74 @@ from nomos.models.extras import need
 _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-_LONGEST_ANSWER = 2**28  # bytes; a million rows of scores take less
 _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 
 
 class Passing(Exception):
     """A failure that may have passed when the request is sent again."""
 
+    def __init__(
+        self, why: str, *, pause_s: float | None = None, is_free: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.pause_s = pause_s  # that the server asks for
+        self.is_free = is_free  # the server says that it did not do the work
+
+
+class Late(Passing):
+    """No whole answer in time."""
+
 
 class Refused(ModelError):
     """The server says that the request itself is wrong."""
 
 
-class Transport:
+class Connections:
     """Connections to one server, kept open between requests.
 
     A connection on which anything went wrong is closed, so that a late answer is never
     taken for that of the next request.
     """
+
+    longest_answer = 2**28  # bytes; a million rows of scores take less
+
+    def __init__(self, what: str, *, uses_proxy: bool = False) -> None:
+        self._httpx = need("httpx", extra="llm", what=what)
+        self._uses_proxy = uses_proxy  # that of the environment, where it names one
+        self._client: Any = None  # made on the loop that uses it
+
+    async def send(self, *request: str, seconds: float, **more: Any) -> tuple[Any, str]:
+        """Send a request (method and URL) and return the response and what it says."""
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None)
+            how = {"timeout": None, "limits": limits, "trust_env": self._uses_proxy}
+            try:
+                self._client = self._httpx.AsyncClient(**how)
+            except Exception as error:
+                raise ModelError(f"the proxy of the environment: {error}") from None
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        headers = {"Content-Type": "application/json", **more.pop("headers", {})}
+        data = bytearray()
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._client.stream(*request, headers=headers, **more) as response,
+            ):
+                async for piece in response.aiter_bytes():
+                    data += piece
+                    if len(data) > self.longest_answer:
+                        raise Passing("its answer does not end")
+        except TimeoutError:
+            raise Late(f"no answer within {seconds:g} s") from None
+        except (self._httpx.HTTPError, OSError) as error:
+            cut = "its answer is cut short" if data else _describe_failure(error)
+            refused = isinstance(error, self._httpx.ConnectError)
+            raise Passing(cut, is_free=refused) from None
+        return response, bytes(data).decode("utf-8", "surrogateescape")
+
+
+class Transport(Connections):
+    """Requests to one served model."""
 
     def __init__(self, url: str, *, timeout_s: float, in_flight: int) -> None:
         try:
@@ -52,10 +102,9 @@ class Transport:
             raise ModelError(
                 f"{url} names no served model: http://HOST:PORT/v2/models/NAME does"
             )
-        self._httpx = need("httpx", extra="llm", what="served models")
+        super().__init__("served models")
         self.url, self._timeout_s = url.rstrip("/"), timeout_s
         self._slots = asyncio.Semaphore(in_flight)
-        self._client: Any = None  # made on the loop that uses it
 
     def ask_each(
         self,
@@ -114,8 +163,11 @@ class Transport:
         """Return the JSON of an answer, and how a message quotes it."""
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        status, data = await self._send_request(path, body)
-        said = quote_answer(data)
+        request = "GET" if body is None else "POST", self.url + path
+        response, data = await self.send(
+            *request, seconds=self._timeout_s, content=body
+        )
+        status, said = response.status_code, quote_answer(data)
         if status >= 500 or status in _PASSING:
             raise Passing(f"it answered with the status {status}{said}")
         if status != 200:
@@ -128,37 +180,8 @@ class Transport:
             raise Passing(f"its answer makes no sense{said}") from None
         return answer, said
 
-    async def _send_request(self, path: str, body: str | None) -> tuple[int, bytes]:
-        """Send one request and return the status and the answer's bytes."""
-        if self._client is None:
-            limits = self._httpx.Limits(max_connections=None)
-            self._client = self._httpx.AsyncClient(
-                timeout=None, limits=limits, trust_env=False
-            )
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        method, headers = "GET" if body is None else "POST", {}
-        headers["Content-Type"] = "application/json"
-        data = bytearray()
-        try:
-            async with (
-                asyncio.timeout(self._timeout_s),
-                self._client.stream(
-                    method, self.url + path, content=body, headers=headers
-                ) as response,
-            ):
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > _LONGEST_ANSWER:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Passing(f"no answer within {self._timeout_s:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            cut = "its answer is cut short" if data else _describe_failure(error)
-            raise Passing(cut) from None
-        return response.status_code, bytes(data)
 
-
-def quote_answer(data: bytes | str) -> str:
+def quote_answer(data: str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
         content = json.loads(data)
@@ -168,7 +191,7 @@ def quote_answer(data: bytes | str) -> str:
             )
         text = str(content)
     except (ValueError, RecursionError):
-        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+        text = data.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     text = " ".join(text.split())[:200]
     return f": {text}" if text else ""
 
