@@ -97,6 +97,7 @@ FULL = Result(
     reason="every case was tried",
     problem="1 case crashed",
     scope="inputs",
+    is_uncontrolled=True,
     is_complete=True,
     space=400,
     rate=RATE,

@@ -200,9 +200,8 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         )
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
-        return Ruling(
-            results, 3, "recorded bugs failed again that the sample does not show"
-        )
+        why = "recorded bugs still fail, and no case of the sample does: raise --budget"
+        return Ruling(results, 3, f"{why}, or weigh the sample alone by --no-store")
     found = list(_compare_rates(results, gate))
     if status and gate.fail_on == "new":
         found.append((1, "there are new bugs"))

@@ -19,6 +19,7 @@ from nomos.domain.meter import Meter, Phase
 from nomos.engine.evaluated import EvaluatedChunk
 from nomos.errors import DomainError, NomosError, ServiceDown, Stop
 from nomos.results.analysis import Analysis
+from nomos.results.measured import CallCounts
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
@@ -354,11 +355,16 @@ class Driver:
             begin = partial(self._explain_result, one, result)
             explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        sent = self.spending.read_spent(meter)
-        result = replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
+        result = replace(result, calls=(calls := self._count_calls(one)))
         if explain is None:
             return result
-        return add_explanation(result, explain, one.campaign.call_counts)
+        later = partial(self._count_calls, one)
+        count = later if self._can_wait(one.job) else lambda: calls
+        return add_explanation(result, explain, count)
+
+    def _count_calls(self, one: _Active) -> CallCounts:
+        sent = self.spending.read_spent(one.campaign.meter)
+        return replace(one.campaign.call_counts(), sent=sent)
 
     def _finish(self, one: _Active) -> Result:
         for _, ticket in one.ranges:  # evaluated for nothing: the campaign ended before
@@ -383,18 +389,24 @@ class Driver:
     def _explain_result(
         self, one: _Active, result: Result
     ) -> Callable[[], Explained] | None:
-        """Explain the bugs of a campaign; where they are at hand, when someone looks."""
+        """Explain the bugs of a campaign, or return what does so when someone looks."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:
             return None
         meter = one.campaign.meter
-        if one.job.is_at_hand:
+        if self._can_wait(one.job):
             live = Reopened(self._inline, one.job, meter)
             said = f"{result.name}: its bugs are not grouped"
             later = partial(live.explain_bugs, request)
             return lambda: self._try(later, said) or (Analysis(), {})
         found: Explained = self._ask(meter, one.job, "grouping", "explain", request)
         return lambda: found
+
+    def _can_wait(self, job: Job) -> bool:
+        """Tell whether bugs are explained later: what is limited is spent by the campaign."""
+        options = self.options
+        limits = options.calls, options.time, options.max_cost
+        return job.is_at_hand and limits == (None, None, None)
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

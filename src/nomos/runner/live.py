@@ -22,7 +22,7 @@ from nomos.results.result import Bug
 from nomos.runner.campaigns.explained.explaining import (
     Explained,
     Request,
-    check_answers,
+    check_bugs,
     explain,
 )
 from nomos.runner.executors.worker import Worker
@@ -57,8 +57,7 @@ class Reopened:
     def explain_bugs(self, request: Request) -> Explained:
         """Explain the bugs of a campaign that has ended, by the model that it had."""
         with self.meter_calls("grouping"):
-            bugs = [bug for bug in with_values(request.result.bugs) if not bug.records]
-            check_answers(self.ready_job.engine, bugs)
+            check_bugs(self.ready_job.engine, with_values(request.result.bugs))
             return explain(self.ready_job, request)
 
     @property

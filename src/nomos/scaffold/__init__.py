@@ -162,15 +162,22 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
 
 
 def _note_level_numbers(model: Any) -> list[str]:
-    """Say which number a model gets for a name, where it knows no names itself."""
+    """Say which number a model gets for a name or a date, where it gets numbers."""
     gets_names = getattr(model, "gets_names", lambda place: False)
-    return [
+    notes = [
         f"the model gets numbers for `{one.name}`, and must have been trained so: "
         f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
         for one in model.schema.features
         if isinstance(one, Category)
         and not gets_names(model.schema.place(one.name)[1].start)
     ]
+    dates = [f"`{f.name}`" for f in model.schema.features if isinstance(f, Dated)]
+    if dates and getattr(model, "date_kind", "days") == "days":
+        notes.append(
+            f"the model gets the days since 1970-01-01 for {', '.join(dates)}, and must"
+            " have been trained so (else convert them in `predict`)"
+        )
+    return notes
 
 
 def _guess_label(unused: Sequence[str], columns: Columns) -> str:
@@ -340,9 +347,13 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
         if why or not result.counts.evaluated:
             failed[path] = why or "no case came to its `ensures`"
     stay = len(failed) == len(paths)
-    for path, why in failed.items():
-        yield f"{path} {'does not run yet' if stay else 'is left out'}: {why}"
-        if not stay:
+    for why in dict.fromkeys(failed.values()):  # one cause is said once
+        of_cause = [path for path, reason in failed.items() if reason == why]
+        said = ("does not run yet", "is left out")
+        if len(of_cause) > 1:
+            said = ("do not run yet", "are left out")
+        yield f"{', '.join(map(str, of_cause))} {said[not stay]}: {why}"
+        for path in () if stay else of_cause:
             path.unlink()
 
 

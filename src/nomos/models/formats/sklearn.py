@@ -66,6 +66,11 @@ class EstimatorModel(Adapter):
             self.estimator, as_they_are(width, self.convert_rows)
         )
 
+    @property
+    def date_kind(self) -> str:
+        """What the model gets for a date: days, a text, or a type of pandas."""
+        return (self._frame_kind or ("days", False))[0]
+
     def gets_names(self, place: int) -> bool:
         """Tell whether the model gets names: it was fitted on a frame."""
         return self.columns is not None

@@ -121,15 +121,16 @@ class Campaign:
             self.stop = LATE
             raise
 
-    def go_on(self, next_case: int, next_first: int) -> None:
-        """Go on from here, as a campaign that was stopped."""
+    def go_on(self, next_case: int, next_first: int, stop: str) -> None:
+        """Go on from here; killed between its last case and its end, it only ends."""
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
+        self.stop = "" if stop in EXIT_STATUS else stop
         most = math.inf if self.cases is None else self.cases + self.plan.is_listed
-        if self.plan.is_done:  # killed between its last case and its end
+        if not self.stop and self.plan.is_done:  # only where the store was changed
             self.stop = EVERY_CASE
         elif self.totals.tests >= most:
-            self.stop = _SPENT
+            self.stop = self.stop or _SPENT
 
     @property
     def calls_of_case(self) -> int:

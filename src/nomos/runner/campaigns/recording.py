@@ -240,7 +240,7 @@ _KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
         ("next_case", "next_first", "reached", "spent", "uncontrolled"), int
     ),
     "asked_again": int,
-    **dict.fromkeys(("sample", "known"), str),
+    **dict.fromkeys(("sample", "known", "stop", "problem"), str),
     "cost": float | None,
     **dict.fromkeys(("reasons", "asked", "raised"), Mapping[str, int]),
 }
@@ -251,6 +251,9 @@ def _state(campaign: Campaign) -> dict[str, Any]:
     state = {
         "next_case": campaign.next_case,
         "next_first": campaign.next_first,
+        # One that is over may have ended within a range, whose cases are not run again.
+        "stop": "" if campaign.is_stopped else campaign.stop,
+        "problem": "" if campaign.is_stopped else campaign.problem,
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
@@ -296,7 +299,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.plan.cost = state.get("cost")
     campaign.remembered = state.get("remembered")
     campaign.meter.raised.update(state.get("raised", {}))
-    campaign.go_on(state["next_case"], state["next_first"])
+    campaign.go_on(state["next_case"], state["next_first"], state.get("stop", ""))
+    campaign.problem = state.get("problem", "")
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
     _restore_bugs(campaign, rows)

@@ -23,6 +23,7 @@ trees disagree: then time ends the search, and what is left is undecided.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,15 +31,48 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.structures.model import DOUBLE
+from nomos.structures.trees import Trees
 from nomos.verify.engines.leaves import Reached, unpack_bits
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import one_case
+from nomos.verify.question.cases import AskedCases, one_case
 from nomos.verify.question.conditions import Objectives, Violation, pairs_in_order
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
 _SAMPLE_EVERY = 16  # parts
 _TRIED = 6  # ways to split a table, by the leaves of a tree
+
+
+def drop_impossible(
+    ways: list[Violation], cases: AskedCases, model: Trees
+) -> list[Violation]:
+    """Return the violations that are left by a bound of all leaves, reached or not.
+
+    Each tree gives its best leaf to each call; to all calls the same one, where it sees
+    nothing that differs between them. It costs no tables, and settles what is easy.
+    """
+    first, *others = cases.question.calls
+    changed = [
+        name for name in first if any(one[name] != first[name] for one in others)
+    ]
+    columns = set[int]()
+    for name in changed:
+        own = cases.space.ranges[name].columns
+        columns.update(model.columns.find_made_of(own))
+    objectives = Objectives.of(ways, len(others) + 1, model.outputs)
+    weights, constants = objectives.weights, objectives.constants.copy()
+    slack = np.abs(constants)
+    for tree in model.trees:
+        leaves = tree.left < 0
+        gains = np.tensordot(weights, tree.value[leaves], axes=(2, 1))
+        if columns.isdisjoint(tree.feature[~leaves].tolist()):
+            gains = gains.sum(axis=1, keepdims=True)
+        constants += gains.max(axis=2).sum(axis=1)
+        slack += np.abs(gains).max(axis=2).sum(axis=1)
+    constants += (weights @ model.base).sum(axis=1)
+    slack = (np.abs(weights) @ model.error).sum(axis=1) + 64 * DOUBLE * slack
+    left = objectives.possible(np.ones(len(ways), bool), constants < -slack)
+    return list(itertools.compress(ways, left))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +137,7 @@ class EnsembleSearch:
         found = Findings(self.reached.total, method="bounds of leaves")
         mask = np.ones(self.reached.size, bool)
         everything = np.ones(len(self.ways), bool)
-        root = _Part(mask, np.arange(len(self.bits)), everything, found.total)
+        root = _Part(mask, np.arange(len(self.bits)), everything, self.reached.total)
         heap = [(0, 0, root)]
         counting = False
         while heap and not self.limits.are_up:

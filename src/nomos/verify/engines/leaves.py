@@ -44,8 +44,8 @@ class LeafTuples:
 class Reached:
     """The cases of a question as a product of tables, and the tuples that they reach."""
 
-    def __init__(self, cases: AskedCases, keys: TreeKeys) -> None:
-        self.cases, self.keys = cases, keys
+    def __init__(self, cases: AskedCases, keys: TreeKeys, limits: Deadline) -> None:
+        self.cases, self.keys, self.limits = cases, keys, limits
         self.calls = len(cases.question.calls)  # in a case
         self.tables = [table(cases, group, keys) for group in groups(cases)]
         # How many cases there are; of real features, combinations of cells.
@@ -108,6 +108,7 @@ class Reached:
             more, others = self._reach_leaves(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
+                self.limits.check()
                 fits &= _share_a_row(masks[:, start:stop], more[:, start:stop])
             first, second = np.nonzero(fits)
             if len(first) > _MOST_TUPLES:
@@ -133,6 +134,7 @@ class Reached:
     def _walk_paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:
         pending = [(0, np.ones(self.size, bool))]
         while pending:
+            self.limits.check()
             node, mask = pending.pop()
             if tree.left[node] < 0:
                 yield node, mask

@@ -81,6 +81,7 @@ class NetworkSearch:
             else:  # to count, large parts first
                 batch, parts = parts[:_BATCH], parts[_BATCH:]
             parts += self._decide_batch(batch, found)
+        found.total = self.total
         return found
 
     def _decide_batch(self, batch: list[Part], found: Findings) -> list[Part]:
@@ -116,7 +117,7 @@ class NetworkSearch:
         children = list(halves(self.components, cut, gains, weights))
         # Of reals each half counts as one, as the whole did.
         if self.cases.space.is_real:
-            found.total += self._add_volumes(children) - self._add_volumes(cut)
+            self.total += self._add_volumes(children) - self._add_volumes(cut)
         return children
 
     def _add_volumes(self, parts: list[Part]) -> int:

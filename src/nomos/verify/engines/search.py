@@ -6,18 +6,25 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from nomos.errors import NotProvable
+
+TIME_IS_UP = "the time is up; `--time` gives more"
+_WAITING = 4  # times as long by the clock, for models that wait rather than calculate
+_TABLES = 10  # times as long as to count
+
 
 @dataclass(slots=True)
 class Deadline:
     """Until when to search for a violation or a proof, and until when to count.
 
-    Counting begins with the first violation and ends early: it is about the share. It is
-    measured in CPU seconds, so that a busy machine does not make the share vaguer.
+    Counting begins with the first violation and ends early: it is about the share. Both
+    are measured in CPU seconds, so that a busy machine makes no answer vaguer.
     """
 
     seconds: float
     counting: float
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.process_time)
+    begun: float = field(default_factory=time.monotonic)
     found_at: float | None = None
 
     def begin_counting(self) -> None:
@@ -27,15 +34,31 @@ class Deadline:
     @property
     def are_up(self) -> bool:
         """Whether to stop now."""
-        counted = 0.0 if self.found_at is None else time.process_time() - self.found_at
-        return counted > self.counting or time.monotonic() - self.started > self.seconds
+        return self._is_past(self.counting)
+
+    def check(self) -> None:
+        """Raise NotProvable where the time is up, while tables are made.
+
+        Once a violation is known, they are only for its share, which may cost a little.
+        """
+        if self._is_past(_TABLES * self.counting):
+            raise NotProvable(TIME_IS_UP)
+
+    def _is_past(self, counting: float) -> bool:
+        now, waited = time.process_time(), time.monotonic() - self.begun
+        if self.found_at is not None and now - self.found_at > counting:
+            return True
+        return now - self.started > self.seconds or waited > _WAITING * self.seconds
 
 
 @dataclass(slots=True)
 class Findings:
-    """How many cases are known to be good and bad, a bad one by its variables, and how."""
+    """How many cases are known to be good and bad, a bad one by its variables, and how.
 
-    total: int
+    Where `total` is None, nothing is known of the cases but the example.
+    """
+
+    total: int | None
     good: int = 0
     bad: int = 0
     example: dict[str, Any] | None = None
@@ -50,6 +73,8 @@ class Findings:
     def drop_contradictions(self) -> Findings:
         """Return what is found; of counts that contradict it, or each other, nothing."""
         least = max(self.bad, int(self.example is not None))
+        if self.total is None:
+            return self
         if min(self.good, self.bad) >= 0 and least + self.good <= self.total:
             return self
         why = (

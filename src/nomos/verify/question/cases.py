@@ -76,34 +76,36 @@ class AskedCases:
 
     def from_schema(self, rng: np.random.Generator, count: int) -> Variables:
         """Draw cases with each feature drawn by itself."""
-        variables = {}
-        for name in self.question.inputs:
-            for feature, values in self.space.sample(rng, count).items():
-                variables[f"{name}.{feature}"] = self._round_as_rows(values)
-        return self.with_draws(variables, count, rng)
+        nothing = np.zeros((0, self.space.schema.width), self.dtype)
+        return self.with_draws(self.draw_features(nothing, rng, count, 0), count, rng)
 
     def from_rows(
         self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
     ) -> Variables:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
-        if not len(data):
-            return self.from_schema(rng, 0)
-        variables = {}
-        for name in self.question.inputs:
-            rows = data[rng.integers(0, len(data), count)]
-            other = self.space.sample(rng, count)
-            share = changes / len(self.space.ranges)
-            for feature, one in self.space.ranges.items():
-                drawn, kept = (
-                    self._round_as_rows(other[feature]),
-                    one.decode_values(rows),
-                )
-                changed = rng.random(count) < share
-                variables[f"{name}.{feature}"] = np.where(changed, drawn, kept)
-        return self.with_draws(variables, count, rng)
+        count = count if len(data) else 0
+        return self.with_draws(
+            self.draw_features(data, rng, count, changes), count, rng
+        )
 
-    def _round_as_rows(self, values: Array) -> Array:
+    def draw_features(
+        self, data: Array, rng: np.random.Generator, count: int, changes: int
+    ) -> Variables:
+        """Draw features of inputs: those of rows with some changed; without rows, all."""
+        variables, share = {}, changes / len(self.space.ranges)
+        for name in self.question.inputs:
+            rows = data[rng.integers(0, len(data), count)] if len(data) else data
+            other = self.space.sample(rng, count)
+            for feature, one in self.space.ranges.items():
+                drawn = self.round_as_rows(other[feature])
+                if len(data):
+                    kept = one.decode_values(rows)
+                    drawn = np.where(rng.random(count) < share, drawn, kept)
+                variables[f"{name}.{feature}"] = drawn
+        return variables
+
+    def round_as_rows(self, values: Array) -> Array:
         """Return numbers as rows hold them."""
         if values.dtype.kind != "f":
             return values

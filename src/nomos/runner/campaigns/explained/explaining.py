@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from threading import RLock
+from typing import Any
 
 import numpy as np
 
@@ -89,10 +91,15 @@ def add_explanation(
 ) -> Result:
     """Return a result with its groups, and bugs with their shrunk cases.
 
-    They are made when somebody looks at them; `count` tells all calls of the campaign then.
+    They are made when somebody looks at them, by one thread; `count` tells all calls of the
+    campaign then.
     """
     check = None if result.analysis is None else result.analysis.flakiness
-    find, calls = cache(explain), result.calls
+    found, lock, calls = cache(explain), RLock(), result.calls
+
+    def find() -> Explained:
+        with lock:
+            return found()
 
     def count_all() -> CallCounts:
         find()
@@ -103,19 +110,28 @@ def add_explanation(
         lambda bug: replace(bug, shrunk=find()[1].get(bug.id, bug.shrunk))
     )
     analysis = put_off(Analysis, lambda: find()[0], flakiness=check)
-    later = put_off(CallCounts, count_all, limit=calls.limit, sent=calls.sent)
+    later = put_off(CallCounts, count_all, limit=calls.limit)
     return replace(result, bugs=bugs, analysis=analysis, calls=later)
 
 
-def check_answers(engine: Engine, bugs: Sequence[Bug]) -> None:
-    """Raise NomosError where a model answers otherwise than it did in a campaign."""
-    cases = ListedCases(*pad_choices([bug.choices for bug in bugs]))
-    rows, _, values = engine.values(cases, with_outputs=True)
-    for name in engine.program.spec.outputs if len(rows) else ():
-        known = [bugs[row].outputs.get(name) for row in rows.tolist()]
-        now = [describe(value, engine.program.schema) for value in items(values[name])]
+def check_bugs(engine: Engine, bugs: Sequence[Bug]) -> None:
+    """Raise NomosError where inputs or answers are others than they were in a campaign."""
+    made = [bug for bug in bugs if bug.records][:_MOST_SHRUNK]
+    replayed = [engine.replay(bug.choices, bug.records).values for bug in made]
+    names = {name for values in replayed for name in values}
+    columns: dict[str, list[Any]] = {n: [v.get(n) for v in replayed] for n in names}
+    if drawn := [bug for bug in bugs if not bug.records]:
+        cases = ListedCases(*pad_choices([bug.choices for bug in drawn]))
+        rows, _, values = engine.values(cases, with_outputs=True)
+        made = [drawn[row] for row in rows.tolist()]
+        columns = {name: items(values[name]) for name in values}
+    for name, column in columns.items():
+        known = [bug.outputs.get(name, bug.inputs.get(name)) for bug in made]
+        now = [describe(value, engine.program.schema) for value in column]
         if find_changed_answers(known, now).any():
-            raise NomosError("the model answers otherwise than in the campaign")
+            is_answer = name in made[0].outputs
+            what = "model answers otherwise" if is_answer else "inputs are others"
+            raise NomosError(f"the {what} than in the campaign")
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:
