@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 from nomos import ModelError, load_model
 from nomos.domain import Category, Real, Schema
 from nomos.models import load, trusting
-from nomos.models.recognise import extras_below
 from nomos.testing.model import check_model
 
 # Of formats whose files leave a mark, and of others.
@@ -199,20 +198,6 @@ def test_unknown_file_is_told_what_is_known(tmp_path: Path) -> None:
     path.write_bytes(b"\x89PNG\r\n\x1a\n0000")
     with pytest.raises(ModelError, match="is no model that can be loaded; known are"):
         load_model(path)
-
-
-def test_the_extras_of_the_models_in_a_folder_are_known_without_loading_one(
-    tmp_path: Path,
-) -> None:
-    assert extras_below(tmp_path) == []
-    (tmp_path / "README.md").write_text("no model")
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "deep.pkl").write_bytes(pickle.dumps([1]))
-    assert extras_below(tmp_path) == []
-    (tmp_path / "deep" / "flow").mkdir(parents=True)
-    (tmp_path / "deep" / "any.bin").write_bytes(pickle.dumps([1]))
-    (tmp_path / "deep" / "flow" / "MLmodel").write_text("flavors: {}")
-    assert extras_below(tmp_path) == ["mlflow", "sklearn"]
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
