@@ -339,14 +339,14 @@ class Driver:
             begin = partial(self._explain_result, one, result)
             explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        result = replace(result, calls=(calls := self._count_calls(one)))
+        result = replace(result, calls=(calls := self._count_all_calls(one)))
         if explain is None:
             return result
-        later = partial(self._count_calls, one)
+        later = partial(self._count_all_calls, one)
         count = later if self._can_wait(one.job) else lambda: calls
         return add_explanation(result, explain, count)
 
-    def _count_calls(self, one: _Active) -> CallCounts:
+    def _count_all_calls(self, one: _Active) -> CallCounts:
         sent = self.spending.read_spent(one.campaign.meter)
         return replace(one.campaign.call_counts(), sent=sent)
 
