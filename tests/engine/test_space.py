@@ -42,6 +42,15 @@ class Few(Domain):
         return int(rng.integers(n))
 
 
+class Slow(Few):
+    asked = 0
+
+    @batched
+    def slow(self, items: Any, draws: Any) -> Any:
+        self.asked += len(draws)
+        return draws
+
+
 def spec(middle: str, block: str = "d = predict(x)", after: str = "") -> str:
     block = block.replace("\n", "\n  ")
     return (
@@ -57,6 +66,10 @@ MIDDLES = {
     "a draw that depends on a draw": "var v := randInt(0, 2);\nvar w := randInt(v, 3);",
     "a draw in some cases only": "var v := x.a > 2 && randInt(0, 2) == 1;\nvar w := randInt(0, 1);",
     "two inputs": "var v := 0;",
+    "a draw behind a discard": (
+        "var v := picky(x.a + randInt(0, 2));\nrequires v != 2;\nvar w := randInt(0, 1);"
+    ),
+    "a draw in a branch": "var v := if x.a > 2 then randInt(0, 1) else randInt(2, 4);",
     "discards and crashes": "var v := picky(x.a + randInt(0, 2));\nrequires v != 2;",
 }
 
@@ -97,6 +110,17 @@ def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) ->
     assert Engine(program).space_within(15) == 15
     assert Engine(program).space_within(14) is None
     assert Engine(program).space_within(4) is None
+
+
+def test_functions_behind_the_last_draw_are_not_called(
+    make: Callable[..., Any],
+) -> None:
+    """They may be slow, or paid: cases are listed without them."""
+    domain = Slow()
+    program = make(spec("var v := slow(x.a, randInt(0, 9));"), domain)
+    assert estimate_space(program) == 50
+    assert sum(part.count for part in list_cases(program)) == 50
+    assert domain.asked == 0
 
 
 def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -19,9 +21,11 @@ from click.testing import CliRunner
 
 import nomos
 from nomos.cli import cli
+from nomos.models.serving.ledger import ledger_at
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import DOWN
 from tests.models.chat_server import ChatServer
+from tests.sizes import IS_WHOLE
 
 pytest.importorskip("httpx")
 DOMAIN = """
@@ -324,7 +328,8 @@ HOSTILE = {
 def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     name: str, tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = "sk-planted-4711"
+    key = """sk-planted/47+11=="&<>' x"""
+    forms = [key, json.dumps(key)[1:-1], html.escape(key), quote(key, safe="")]
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.chdir(tmp_path)
     text = HOSTILE[name]
@@ -347,8 +352,47 @@ def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     held = text.replace("BAD_BYTES", "\udcff\udcfe")
     assert any(held[:1000] in str(value) for value in kept), kept[:1]
     stored = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
-    assert len(stored) > 8 and not any(key.encode() in one for one in stored)
-    assert key not in ran.output
+    assert len(stored) > 8 and b"[key]" in b"".join(stored)
+    for form in forms:
+        assert not any(form.encode() in one for one in (*stored, ran.output.encode()))
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "tiny@http://me:PLANTED@127.0.0.1:9/v1"),
+        ({}, "tiny@http://PLANTED@127.0.0.1:9/v1"),
+        ({}, "tiny@http://127.0.0.1:9/v1?api_key=PLANTED"),
+        ({"OPENAI_BASE_URL": "http://me:PLANTED@127.0.0.1:9/v1"}, "tiny"),
+        ({"OPENAI_API_KEY": "PLANTED\u00e4"}, "tiny@http://127.0.0.1:9/v1"),
+        ({"OPENAI_API_KEY": "PLANTED"}, "tiny@http://127.0.0.1:9/v1?retries=0"),
+        (
+            {"HTTP_PROXY": "http://me:PLANTED@127.0.0.1:9"},
+            "tiny@http://x.test?retries=0",
+        ),
+        ({"HTTP_PROXY": "ftp://me:PLANTED@127.0.0.1"}, "tiny@http://x.test/v1"),
+        ({"HTTP_PROXY": "http://me:PLANTED@127.0.0.1:no"}, "tiny@http://x.test/v1"),
+        ({"SSL_CERT_FILE": "/nowhere/PLANTED"}, "tiny@https://x.test/v1"),
+    ],
+)
+def test_a_key_that_stands_in_the_wrong_place_is_in_no_file(
+    environment: dict[str, str],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    write_project(tmp_path, count=20)
+    files = ("json", "html", "junit", "sarif", "events")
+    asked = [part for kind in files for part in (f"--{kind}", f"out.{kind}")]
+    ran = CliRunner().invoke(
+        cli, ["run", "specs", "--model", f"openai:{name}", "--budget", "5", *asked]
+    )
+    assert ran.exit_code == 3, ran.output
+    held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert b"PLANTED" not in held and "PLANTED" not in ran.output
 
 
 @pytest.mark.slow
@@ -369,18 +413,32 @@ def test_after_kills_no_answer_that_came_is_asked_for_again(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_no_limit_is_passed_over_kills(
-    seed: int, tmp_path: Path, server: ChatServer
-) -> None:
-    rng = np.random.default_rng(seed)
-    write_project(tmp_path)
-    server.latency_s, server.faults = 0.01, {"429": 0.1, "500": 0.05}
-    calls, cost = int(rng.integers(20, 150)), float(rng.uniform(0.5, 4.0))
-    options = ("--calls", str(calls)) if seed % 2 else ("--max-cost", f"{cost:.2f}")
-    jobs = "2" if seed % 3 == 0 else "1"
-    run_with_kills(tmp_path, server, 3, rng, *options, "--jobs", jobs)
-    if seed % 2:
-        assert len(server.requests) <= calls
-    else:
-        assert cost_at(server) <= cost + 1e-9
+@pytest.mark.parametrize("part", range(4))
+def test_no_limit_is_passed_over_kills(part: int, tmp_path: Path) -> None:
+    """Neither at the server, nor by what the next attempt believes; most find something."""
+    answered = 0
+    seeds = range(part, 100, 4 if IS_WHOLE else 50)
+    for seed in seeds:
+        rng, folder = np.random.default_rng(seed), tmp_path / str(seed)
+        folder.mkdir()
+        write_project(folder)
+        kills = 1 + seed % 3  # each loses the most that eight requests may cost
+        calls, cost = int(rng.integers(60, 300)), float(rng.uniform(2, 6)) + 1.1 * kills
+        options = ("--calls", str(calls)) if seed % 2 else ("--max-cost", f"{cost:.2f}")
+        jobs = "2" if seed % 3 == 0 else "1"
+        with ChatServer(answer, latency_s=0.01, seed=seed) as server:
+            server.faults = {"429": 0.1, "500": 0.05}
+            server.retry_after = "0.02"
+            run_with_kills(folder, server, kills, rng, *options, "--jobs", jobs)
+            assert len(server.requests) <= (calls if seed % 2 else 10**6), seed
+            assert seed % 2 or cost_at(server) <= cost + 1e-9, seed
+            ledger = ledger_at(next(folder.rglob("answers.db")))
+            (row,) = ledger._ask("SELECT sum(requests), sum(cost) FROM spent")
+            assert row[0] >= len(server.requests) and row[1] >= cost_at(server) - 1e-9
+        (found,) = json.loads((folder / "result.json").read_text())["runs"]
+        is_answered = found["tests"] >= 20 and found["violations"] > 0
+        answered += is_answered
+        print(seed, *options, jobs, kills, len(server.requests), found["tests"],
+              found["violations"], found["reason"], sep="\t")  # fmt: skip
+    print(f"{answered} of {len(seeds)} campaigns found a violation in 20 cases or more")
+    assert answered >= 0.8 * len(seeds)

@@ -36,7 +36,9 @@ class Domain:
     what guides a search (`--search guided`); a model that `verifies` names has its own.
 
     `verifies` says which functions are a model and nothing else, for `nomos verify`:
-    with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
+    with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x. With
+    `"model.probability[1]"` it is the probability of the class with that number (of two
+    classes that of the second, without a number), with `"model.score"` the score itself.
 
     `classes` says which answers functions may give, as in `{"predict": (0, 1)}`: of a
     `@total` function, an answer that decides nothing is then not asked for.

@@ -27,7 +27,8 @@ def add_unseen_levels(spec: core.Spec, domain: Domain) -> None:
             levels = [n for n in core.walk(node.value) if isinstance(n, core.Unseen)]
             for level in levels:
                 schema.add_unseen(node.key.value, str(level.value))
-    for name in domain.verifies.values() if schema.open_categories else ():
+    for given in domain.verifies.values() if schema.open_categories else ():
+        name = given.partition(".")[0]
         if getattr(getattr(domain, name, None), "schema", None) is None:
             plan = schema.open_categories[0][0].name
             raise DomainError(

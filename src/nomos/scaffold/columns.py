@@ -89,8 +89,8 @@ def describe_column(feature: Feature, cells: Sequence[str], is_code: bool) -> st
 def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
     """Return a feature of a table of one row with a range about its value: a guess."""
     if len(cells) == 1 and isinstance(feature, Dated):
-        ends = feature.low - 365, feature.high + 365
-        return type(feature)(feature.name, *ends)  # type: ignore[call-arg]  # it has them
+        ends = {"low": feature.low - 365, "high": feature.high + 365}
+        return replace(feature, **ends)  # keeps how they are written
     if len(cells) == 1 and isinstance(feature, Integer):
         spread = max(1, abs(feature.low))
         return Integer(feature.name, feature.low - spread, feature.high + spread)

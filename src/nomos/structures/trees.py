@@ -67,11 +67,18 @@ class Trees(Structure):
                 raise NotProvable("the model has a leaf whose value is not finite")
         if not self.trees:
             raise NotProvable("the model has no trees")
+        if not np.isfinite(self.base).all():
+            raise NotProvable("the model begins with a score that is not finite")
 
     @property
     def outputs(self) -> int:
         """How many scores there are."""
         return len(self.base)
+
+    @property
+    def terms(self) -> int:
+        """How many trees there are."""
+        return len(self.trees)
 
     @property
     def error(self) -> Array:

@@ -28,7 +28,7 @@ from nomos.results.result import Bug, Proof
 from nomos.verify.division import CaseDivision
 from nomos.verify.prove import Prover
 from nomos.verify.question.space import FeatureRange
-from nomos.verify.question.symbolic import ANSWER
+from nomos.verify.question.symbolic import ANSWER, Question
 
 _SIGNS = {">": "<", ">=": "<="}
 
@@ -41,8 +41,7 @@ def make_certificate(
         raise NotProvable("a certificate is of a schema, or of a part, that is decided")
     cases, compared = prover.parse_question(program, part)
     question, space = cases.question, cases.space
-    given = getattr(prover.domain, prover.domain.verifies[question.function])
-    path, kind = find_file(given)
+    path, kind = find_file(_find_model(prover, question))
     is_value = compared.structure.decision == "value"
     labels = None if is_value else compared.structure.labels.tolist()
     ranges = {
@@ -77,6 +76,15 @@ def make_certificate(
     except CertificateRefused as error:
         raise NotProvable(f"the checker of certificates says: {error}") from None
     return claim
+
+
+def _find_model(prover: Prover, question: Question) -> Any:
+    """Return the model whose labels, or numbers, are asked; raises NotProvable."""
+    (function, *others) = question.functions
+    attribute, _, output = prover.domain.verifies[function].partition(".")
+    if others or output:
+        raise NotProvable("a certificate is of what a model predicts, not of scores")
+    return getattr(prover.domain, attribute)
 
 
 def find_file(given: Any) -> tuple[Path, str]:

@@ -34,10 +34,10 @@ from nomos.verify.falsify import (
     sample_violation,
 )
 from nomos.verify.premises import count_premises, join_proofs, weigh_premises
-from nomos.verify.question.cases import Ask, AskedCases
+from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
 from nomos.verify.question.splitting import divide_question
-from nomos.verify.question.symbolic import question
+from nomos.verify.question.symbolic import Question, question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
 
@@ -65,7 +65,6 @@ class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
     structure: Structure
-    ask: Ask
     compared: int
 
 
@@ -97,7 +96,7 @@ class Prover:
         cases = self.parse_cases(program, options.within)
         model: ComparedModel | UnreadModel
         try:
-            model = self._find_model(cases.question.function)
+            model = self._find_model(cases)
         except NotProvable as error:
             model = UnreadModel(error)
         attempt = _Attempt(model, self.data, Engine(program), options)
@@ -113,7 +112,7 @@ class Prover:
     ) -> tuple[AskedCases, ComparedModel]:
         """Return what a spec asks, for which inputs, and of which model."""
         cases = self.parse_cases(program, part)
-        return cases, self._find_model(cases.question.function)
+        return cases, self._find_model(cases)
 
     def parse_cases(self, program: Program, part: str) -> AskedCases:
         """Return what a spec asks, for which inputs."""
@@ -134,30 +133,33 @@ class Prover:
                     f" that it is for, as in --within {name}={one.low:g}..{one.high:g}"
                 )
         space = fit_space(space, self.data.dtype)
-        ask = asker(self.domain, asked.function)
-        return AskedCases(asked, space, self.data.dtype, ask)
+        asks = {function: asker(self.domain, function) for function in asked.functions}
+        return AskedCases(asked, space, self.data.dtype, asks)
 
-    def _find_model(self, function: str) -> ComparedModel:
-        if function not in self._models:
-            model = self._find_given(function)
-            structure = extract_structure(model, self.space.schema.width)
-            if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
-                # Then libraries may calculate in the type of the rows.
-                link = 16 * SINGLE if structure.link else 0.0
-                structure = replace(structure, roundoff=SINGLE, link=link)
-            ask = asker(self.domain, function)
-            compared = compare(structure, ask, self.space, self.data, function)
-            self._models[function] = ComparedModel(structure, ask, compared)
-        return self._models[function]
+    def _find_model(self, cases: AskedCases) -> ComparedModel:
+        """Return the model of a question, compared with all functions that are asked."""
+        found = []
+        for function in cases.question.functions:
+            if function not in self._models:
+                self._models[function] = self._compare_model(cases, function)
+            found.append(self._models[function])
+        return replace(found[0], compared=min(one.compared for one in found))
 
-    def _find_given(self, function: str) -> Any:
-        """Return the model that a domain names for a function."""
-        attribute = self.domain.verifies[function]
+    def _compare_model(self, cases: AskedCases, function: str) -> ComparedModel:
+        attribute, _, output = self.domain.verifies[function].partition(".")
         model = getattr(self.domain, attribute, None)
         if model is None:
             name = type(self.domain).__name__
             raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
-        return model
+        structure = extract_structure(model, self.space.schema.width)
+        if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
+            # Then libraries may calculate in the type of the rows.
+            link = 16 * SINGLE if structure.link else 0.0
+            structure = replace(structure, roundoff=SINGLE, link=link)
+        said = function, output, cases.asks[function]
+        return ComparedModel(
+            structure, compare(structure, *said, self.space, self.data)
+        )
 
 
 def verify(
@@ -245,7 +247,7 @@ class _Attempt:
         if isinstance(self.model, ComparedModel):
             proof = replace(
                 proof,
-                assumptions=assumptions(self.model.structure),
+                assumptions=assumptions(self.model.structure, cases.question),
                 compared_rows=self.model.compared,
             )
         if total.total == 0:
@@ -366,9 +368,15 @@ class _Attempt:
         )
 
 
-def assumptions(model: Structure) -> tuple[str, ...]:
+def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
     """Return what a proof takes for granted, in words."""
-    shared = (
+    outputs = [model.find_output(one.output) for one in asked.answers]
+    shared: tuple[str, ...] = (
+        *(
+            ("the library's logistic function keeps order",)
+            if any(one is not None and one.is_logistic for one in outputs)
+            else ()
+        ),
         "the structure that was read is the model: it was compared with the real "
         "function on the data and on rows drawn from the schema",
         "records have whole numbers, names and real numbers as the schema says, "

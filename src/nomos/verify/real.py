@@ -115,12 +115,13 @@ def fit_space(space: Space, dtype: np.dtype[Any]) -> Space:
 
 
 def compare(
-    model: Structure, ask: Ask, space: Space, data: Array, function: str
+    model: Structure, function: str, output: str, ask: Ask, space: Space, data: Array
 ) -> int:
     """Compare a structure with the real function; returns on how many rows.
 
     Raises where they differ by more than rounding: then the function is not the model.
     """
+    number = model.find_output(output)
     rng = np.random.default_rng(0)
     drawn = space.rows(space.sample(rng, SCHEMA_ROWS), SCHEMA_ROWS, data.dtype)
     rows = np.concatenate([data, drawn])
@@ -133,11 +134,12 @@ def compare(
         raise NotProvable(
             f"the model does not take the rows of the schema: {reason(error)}"
         ) from error
-    said, own = ask(rows), model.answers(scores)
-    rounding = model.error_on(rows)
-    if model.decision == "value":
-        size = np.abs(scores[:, 0]) + 1
-        differ = find_changed_answers(said, own, rounding=2 * rounding[0] + 1e-9 * size)
+    said, rounding = ask(rows), model.error_on(rows)
+    own = model.answers(scores) if number is None else number.values(scores)
+    if number is not None:
+        size = np.abs(scores) @ np.abs(number.weights) + 1
+        rounding = 2 * np.abs(number.weights) @ rounding + 1e-9 * size + number.error
+        differ = find_changed_answers(said, own, rounding=rounding)
     else:
         clear = _measure_margin(scores) > 2 * rounding.max()
         differ = find_changed_answers(said, own) & clear

@@ -75,14 +75,17 @@ def is_gap(cell: Any) -> bool:
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
-def infer_date(name: str, days: Array, form: str = "") -> Date | DateTime:
-    """Return what kind of feature a column of dates is; its texts have a form."""
+def infer_date(
+    name: str, days: Array, form: str = "", kind: str = ""
+) -> Date | DateTime:
+    """Return what feature a column of dates is; its texts have a form, its cells a type."""
     known = days[~np.isnan(days)]
     low, high = (known.min(), known.max()) if len(known) else (0, 0)
     gaps = len(known) < len(days)
     if (known == np.rint(known)).all():
-        return Date(name, int(low), int(high), gaps, form or "2024-01-31")
-    return DateTime(name, float(low), float(high), gaps, form or "2024-01-31 12:30:00")
+        return Date(name, int(low), int(high), gaps, form or "2024-01-31", kind)
+    form = form or "2024-01-31 12:30:00"
+    return DateTime(name, float(low), float(high), gaps, form, kind)
 
 
 def make_dates(column: Any, days: Array) -> Callable[[Array], Any]:

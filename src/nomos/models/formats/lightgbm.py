@@ -173,6 +173,7 @@ def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -
         classes=classes,
         link=0.0 if classes is None else 64 * DOUBLE,
         in_order=count == 1,
+        chances="sigmoid" if model["objective"] == "binary sigmoid:1" else "",
     )
 
 

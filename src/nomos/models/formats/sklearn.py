@@ -108,7 +108,7 @@ class EstimatorModel(Adapter):
         kinds = [
             (dates, texts)
             for texts in (True, False)
-            for dates in ("text", "days", "datetime64[ns]")
+            for dates in ("text", "days", _parsed_kind())
         ]
         if self._frame_kind is None and len(array):
             # Trained on categories, these answer for texts, but are not trained on them.
@@ -162,6 +162,13 @@ class EstimatorModel(Adapter):
             raise NoScores(f"{self.name} predicts several labels, which have no scores")
         answer: Array = np.asarray(scores)
         return answer
+
+
+def _parsed_kind() -> str:
+    """Return the type that this pandas reads dates as: microseconds since its third."""
+    import pandas as pd
+
+    return str(pd.to_datetime(["2024-01-31"]).dtype)
 
 
 def _known_levels(estimator: Any, columns: list[Any]) -> dict[str, Any]:

@@ -198,10 +198,7 @@ def _booster_structure(
         _parse_tree(tree, place, count, splits)
         for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
     ]
-    stored = parameters["base_score"]
-    base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
-    if objective == "binary:logistic":
-        base = np.log(base / (1 - base))
+    base = _parse_base(parameters["base_score"], objective)
     return Trees(
         columns=splits.columns(),
         trees=tuple(trees),
@@ -211,7 +208,18 @@ def _booster_structure(
         classes=classes,
         link=0.0 if classes is None else 16 * SINGLE,
         in_order=count == 1,
+        chances="sigmoid"
+        if objective in ("binary:logistic", "binary:logitraw")
+        else "",
     )
+
+
+def _parse_base(stored: str, objective: str) -> Array:
+    base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
+    if objective == "binary:logistic":
+        with np.errstate(divide="ignore"):  # of labels that are all the same
+            base = np.log(base / (1 - base))
+    return base
 
 
 def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:

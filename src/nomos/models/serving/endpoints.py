@@ -45,10 +45,14 @@ _CHATTING: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, and the tokens of request and answer where the server says so."""
+    """An answer, and the tokens of request and answer where the server says so.
+
+    `lacks` says why it counts as none, though it was paid for.
+    """
 
     answer: str
     tokens: tuple[int, int] | None = None
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +235,18 @@ def _read_chat(said: Any) -> Reply:
     if isinstance(answer, list):
         answer = "".join(part.get("text", "") for part in answer)
     if answer is None:
-        answer = message.get("refusal") or ""
-    if not isinstance(answer, str):
+        answer = message.get("refusal")
+    why = said["choices"][0].get("finish_reason")
+    lacks = "its answer holds no text" if answer is None else ""
+    if not answer and why == "length":
+        lacks = "its tokens were used up before its first word (max_tokens)"
+    if not isinstance(answer, str | None):
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
     given, made = used.get("prompt_tokens"), used.get("completion_tokens")
     if isinstance(given, int) and isinstance(made, int) and min(given, made) >= 0:
-        return Reply(answer, (given, made))
-    return Reply(answer)
+        return Reply(answer or "", (given, made), lacks)
+    return Reply(answer or "", lacks=lacks)
 
 
 def _check_address(url: str, *, is_base: bool) -> str:

@@ -21,6 +21,7 @@ from nomos.models.extras import need
 _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_LONGEST_ANSWER = 2**28  # bytes; a million rows of scores take less
 _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 
 
@@ -43,52 +44,12 @@ class Refused(ModelError):
     """The server says that the request itself is wrong."""
 
 
-class Connections:
+class Transport:
     """Connections to one server, kept open between requests.
 
     A connection on which anything went wrong is closed, so that a late answer is never
     taken for that of the next request.
     """
-
-    longest_answer = 2**28  # bytes; a million rows of scores take less
-
-    def __init__(self, what: str, *, uses_proxy: bool = False) -> None:
-        self._httpx = need("httpx", extra="llm", what=what)
-        self._uses_proxy = uses_proxy  # that of the environment, where it names one
-        self._client: Any = None  # made on the loop that uses it
-
-    async def send(self, *request: str, seconds: float, **more: Any) -> tuple[Any, str]:
-        """Send a request (method and URL) and return the response and what it says."""
-        if self._client is None:
-            limits = self._httpx.Limits(max_connections=None)
-            how = {"timeout": None, "limits": limits, "trust_env": self._uses_proxy}
-            try:
-                self._client = self._httpx.AsyncClient(**how)
-            except Exception as error:
-                raise ModelError(f"the proxy of the environment: {error}") from None
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        headers = {"Content-Type": "application/json", **more.pop("headers", {})}
-        data = bytearray()
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client.stream(*request, headers=headers, **more) as response,
-            ):
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > self.longest_answer:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Late(f"no answer within {seconds:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            cut = "its answer is cut short" if data else _describe_failure(error)
-            refused = isinstance(error, self._httpx.ConnectError)
-            raise Passing(cut, is_free=refused) from None
-        return response, bytes(data).decode("utf-8", "surrogateescape")
-
-
-class Transport(Connections):
-    """Requests to one served model."""
 
     def __init__(self, url: str, *, timeout_s: float, in_flight: int) -> None:
         try:
@@ -102,9 +63,10 @@ class Transport(Connections):
             raise ModelError(
                 f"{url} names no served model: http://HOST:PORT/v2/models/NAME does"
             )
-        super().__init__("served models")
+        self._httpx = need("httpx", extra="llm", what="served models")
         self.url, self._timeout_s = url.rstrip("/"), timeout_s
         self._slots = asyncio.Semaphore(in_flight)
+        self._client: Any = None  # made on the loop that uses it
 
     def ask_each(
         self,
@@ -163,11 +125,8 @@ class Transport(Connections):
         """Return the JSON of an answer, and how a message quotes it."""
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        request = "GET" if body is None else "POST", self.url + path
-        response, data = await self.send(
-            *request, seconds=self._timeout_s, content=body
-        )
-        status, said = response.status_code, quote_answer(data)
+        status, data = await self._send_request(path, body)
+        said = quote_answer(data)
         if status >= 500 or status in _PASSING:
             raise Passing(f"it answered with the status {status}{said}")
         if status != 200:
@@ -180,8 +139,52 @@ class Transport(Connections):
             raise Passing(f"its answer makes no sense{said}") from None
         return answer, said
 
+    async def _send_request(self, path: str, body: str | None) -> tuple[int, bytes]:
+        """Send one request and return the status and the answer's bytes."""
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None)
+            self._client = self._httpx.AsyncClient(
+                timeout=None, limits=limits, trust_env=False
+            )
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        method = "GET" if body is None else "POST"
+        how: dict[str, Any] = {"seconds": self._timeout_s, "most": _LONGEST_ANSWER}
+        request = method, self.url + path
+        response, data = await send_request(self._client, *request, content=body, **how)
+        return response.status_code, data
 
-def quote_answer(data: str) -> str:
+
+async def send_request(
+    client: Any, *request: str, seconds: float, most: int, **more: Any
+) -> tuple[Any, bytes]:
+    """Send a request (method and URL); return the response, and what it says.
+
+    Raises Passing for what keeps it from a whole answer of so many bytes in time.
+    """
+    import httpx
+
+    # What is compressed has no size that could be seen before it is read.
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    headers |= more.pop("headers", {})
+    data = bytearray()
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            client.stream(*request, headers=headers, **more) as response,
+        ):
+            async for piece in response.aiter_raw():
+                data += piece
+                if len(data) > most:
+                    raise Passing("its answer does not end")
+    except TimeoutError:
+        raise Late(f"no answer within {seconds:g} s") from None
+    except (httpx.HTTPError, OSError) as error:
+        cut = "its answer is cut short" if data else _describe_failure(error)
+        raise Passing(cut, is_free=isinstance(error, httpx.ConnectError)) from None
+    return response, bytes(data)
+
+
+def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
         content = json.loads(data)
@@ -191,7 +194,7 @@ def quote_answer(data: str) -> str:
             )
         text = str(content)
     except (ValueError, RecursionError):
-        text = data.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]
     return f": {text}" if text else ""
 

@@ -183,9 +183,10 @@ def count_exactly(reached: Reached, limits: Deadline) -> Findings:
         number, call = divmod(int(place), reached.calls)
         record = cases.question.calls[call]
         rows.append(cases.rows(record, reached.first(masks[number]), 1)[0])
-    answers = cases.ask(np.array(rows))
-    places = np.searchsorted(names, leaves)
-    bad = find_violated(cases.question, list(answers[places.T]), {})
+    said = {function: ask(np.array(rows)) for function, ask in cases.asks.items()}
+    places = np.searchsorted(names, leaves).T
+    answers = [said[one.function][places[one.call]] for one in cases.question.answers]
+    bad = find_violated(cases.question, answers, {})
     volumes = np.array([reached.volume(mask) for mask in masks], object)
     found.bad, found.good = volumes[bad].sum(), volumes[~bad].sum()
     if bad.any():

@@ -64,7 +64,8 @@ class NetworkSearch:
         several = self.relaxation.last > 0
         self.opposed = _pair_objectives(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
-        self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
+        # What an ensures calculates is rounded too.
+        self.slack = 64 * DOUBLE * size + self.objectives.slacks
         self.root = tuple(c.root(self.cases.space) for c in components)
         self.total = volume(components, self.root)
 

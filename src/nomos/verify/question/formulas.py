@@ -16,6 +16,7 @@ from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.lang.nodes import map_children
 from nomos.lang.sums import NoSum, Sum, weigh_variables
 
 Values = Mapping[str, Array]
@@ -149,6 +150,14 @@ def linear(expr: core.Expr) -> Sum:
     except NoSum as error:
         why = "this is calculated in a way that is no sum"
         raise NotProvable(why, error.span) from None
+
+
+def fix_variables(expr: core.Expr, known: Mapping[str, Any]) -> core.Expr:
+    """Return a formula with the variables that are known as constants."""
+    if isinstance(expr, core.Variable) and expr.name in known:
+        return core.Constant(known[expr.name], span=expr.span)
+    changed: core.Expr = map_children(expr, lambda part: fix_variables(part, known))
+    return changed
 
 
 def ways(
