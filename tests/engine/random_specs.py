@@ -96,7 +96,7 @@ FEW_BLOCKS = (
     ),
 )  # fmt: skip
 SPEC = """import plain;
-param n := 3;
+param n := {size};
 param first: date := "2024-01-25";
 def twice(a) := a + a;
 def near(a, b) := abs(a - b) <= n;
@@ -131,7 +131,7 @@ ensures {other};
 ensures fair: {fair};
 """
 FEW = """import plain;
-param n := 3;
+param n := {size};
 param first: date := "2024-01-25";
 def twice(a) := a + a;
 def near(a, b) := abs(a - b) <= n;
@@ -290,6 +290,7 @@ def write_spec(seed: int, counts: Counter[str] | None = None) -> str:
     later = Writer(seed + 2, inputs | outputs - {"e1", "f1", "g3"}, counts)
     first = Writer(seed, early if is_whole else guard, counts)
     shared = {
+        "size": rng.choice([2, 3, 3, 4]),
         "high": rng.integers(0, 4),
         "drawn": choose(DRAWS),
         "change": choose(CHANGES).replace("'small", "'small'"),
@@ -326,7 +327,7 @@ def write_spec(seed: int, counts: Counter[str] | None = None) -> str:
 
 
 def accepted_specs(
-    first: int, *, size: int = 3
+    first: int, *, size: int = 0
 ) -> Iterator[tuple[str, Any, Any, Counter[str]]]:
     """Yield specs that the checker accepts: text, tree, core, and forms in it."""
     from nomos.diagnostics import Source
@@ -338,7 +339,9 @@ def accepted_specs(
     offer = offer_of(Plain)
     for seed in range(first, first + 10**9):
         counts: Counter[str] = Counter()
-        text = write_spec(seed, counts).replace("n := 3;", f"n := {size};")
+        text = write_spec(seed, counts)
+        if size:
+            text = re.sub(r"n := \d;", f"n := {size};", text)
         source = Source("plain.nom", text)
         parsed = parse_spec(source)
         checked = check_spec(source, "plain", offer, parsed=parsed)
