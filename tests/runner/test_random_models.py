@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import nomos
 from nomos.cli import cli
+from nomos.errors import NomosError
 from nomos.report.view import remarks_on
 from nomos.results.excess import case_power, excess_power
 from nomos.results.result import Result
@@ -386,6 +387,12 @@ def test_answers_are_asked_for_again_until_they_satisfy_the_spec(folder: Path) -
         all(one.is_satisfied for one in found) and max(one.tries for one in found) > 1
     )
     assert all(one.outputs["a"] == one.outputs["b"] for one in found)
+    for calls in ("1", "405", "450"):  # they end among the first answers, or later
+        short = CliRunner().invoke(cli, [*asked, "--calls", calls])
+        assert "the calls are used up" in short.output
+        assert short.exit_code == 3
+    with pytest.raises(NomosError, match="the calls are used up"):
+        nomos.select_answers("coins.nom", 7, calls=1, store=False)
     Path("coins.py").write_text(DOMAIN.replace("    @random\n", ""))
     plain = CliRunner().invoke(cli, asked)
     assert plain.exit_code == 3, plain.output

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.meter import Grant, Lease, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, under_lease
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Kind, Stream, choice_of, mix_seed
 from nomos.engine.engine import Engine
@@ -87,7 +87,10 @@ class Selecting:
         with under_lease(Lease(grant, terms=terms)):
             named = [{"model": model} for model in models] or [{}]
             jobs = [Job(path, {**(settings or {}), **one}) for one in named]
-            yield [self._worker.prepare_job(job).engine for job in jobs]
+            try:
+                yield [self._worker.prepare_job(job).engine for job in jobs]
+            except CallsSpent:
+                raise NomosError(f"{path}: the calls are used up") from None
 
     @property
     def sent_text(self) -> str:
