@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from nomos import ModelError, Schema, load_model
+from nomos import ModelError, load_model
 from nomos.domain import Category, Real, Schema
 from nomos.models import load, trusting
 from nomos.models.recognise import extras_below
@@ -380,7 +380,7 @@ def test_a_pipeline_of_named_columns_asks_for_pandas_where_there_is_none(
     model = load_model(DecisionTreeClassifier().fit(frame, [0, 1]), schema=schema)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        ModelError, match="fitted on a data frame .* pip install pandas"
+        ModelError, match=r"fitted on a data frame .* pip install pandas"
     ):
         model.predict(np.array([[0, 1.0]]))
 
