@@ -4,12 +4,15 @@ Content decides where it says something: a pickle is a pickle, whatever its name
 ending decides only between kinds that leave no mark of their own.
 """
 
+import os
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from nomos.domain.reading.arrow import ARROW_SUFFIXES
 from nomos.errors import ModelError
 from nomos.models.kinds import ModelKind, all_kinds
 
@@ -76,6 +79,21 @@ def recognise(path: Path) -> ModelKind:
         f"{'the folder ' * file.is_folder}{path} is no model that can be loaded; known "
         f"are: {known}, http://HOST/v2/models/NAME, openai:NAME or module:function"
     )
+
+
+def extras_below(folder: Path) -> list[str]:
+    """Return the extras that models and tables below a folder need; nothing is loaded."""
+    found = set()
+    for place, folders, files in os.walk(folder):
+        folders[:] = [
+            name for name in folders if not name.startswith((".", "node_mod"))
+        ]
+        if any(name.lower().endswith(ARROW_SUFFIXES) for name in files):
+            found.add("arrow")
+        for name in ("", *files):  # a folder may be a model itself
+            with suppress(ModelError):
+                found.add(recognise(Path(place, name)).extra)
+    return sorted(found - {""})
 
 
 def _inspect_file(path: Path) -> ModelFile:
