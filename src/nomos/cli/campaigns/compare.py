@@ -131,9 +131,13 @@ def _write_files(
     compared: Sequence[ModelComparison], options: dict[str, Any], output: Output
 ) -> None:
     from nomos.report.comparison import comparison_data
+    from nomos.results.result import SCHEMA
 
     if options["json"] is not None:
-        document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
+        document = {
+            "schema": SCHEMA,
+            "comparisons": [comparison_data(c) for c in compared],
+        }
         output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
     if options["html"] is not None:
         from nomos.report.html.compare import comparison_html

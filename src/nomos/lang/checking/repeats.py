@@ -75,7 +75,7 @@ def index_outputs(
     def rewrite(expr: Any, index: syntax.Name | None) -> Any:
         if isinstance(expr, syntax.Name):
             if expr.name in later:
-                return rewrite(later[expr.name], index)
+                return _move_to(expr.span, rewrite(later[expr.name], index))
             if expr.name not in outputs:
                 return expr
             if index is not None:
@@ -91,6 +91,12 @@ def index_outputs(
 
     changed: syntax.Expr = rewrite(condition, None)
     return changed
+
+
+def _move_to(span: Any, expr: Any) -> Any:
+    """Return an expression that stands where its name does."""
+    moved = _map_parts(expr, lambda part: _move_to(span, part))
+    return replace(moved, span=span)
 
 
 def _map_parts(expr: Any, change: Callable[[Any], Any]) -> Any:

@@ -37,9 +37,9 @@ from nomos.models.serving.replies import (
     CallFailed,
     Late,
     Nonsense,
-    Passing,
     ReplyReader,
 )
+from nomos.models.serving.transport import Passing
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply

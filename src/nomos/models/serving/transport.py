@@ -28,6 +28,13 @@ _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 class Passing(Exception):
     """A failure that may have passed when the request is sent again."""
 
+    def __init__(
+        self, why: str, *, pause_s: float | None = None, is_free: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.pause_s = pause_s  # that the server asks for
+        self.is_free = is_free  # the server says that it did not do the work
+
 
 class Refused(ModelError):
     """The server says that the request itself is wrong."""

@@ -191,9 +191,9 @@ class Worker:
             prepared.asks_endpoints,
         )
 
-    def estimate_cost(self, job: Job, budget: int) -> CostEstimate:
+    def estimate_cost(self, job: Job, *how: Any) -> CostEstimate:
         """Return what a search of so many cases would send and cost."""
-        return estimate_cost(self.prepare_job(job), self.setting.terms, budget)
+        return estimate_cost(self.prepare_job(job), self.setting.terms, *how)
 
     def space(self, job: Job, limit: int | None) -> int | None:
         """Return how many cases there are, None where there are more than the limit.
