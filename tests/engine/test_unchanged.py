@@ -94,7 +94,7 @@ class Alike(Table):
         "ds = [predict(x) for x in xs]",
         "ds = [predict(y) for y in ys]",
         "ds = [predict(setFeat(x, 'n', 5)) for x in xs]",
-        "ds = [predict(x) for x in xs]\n          ds = [predict(y) for y in ys]",
+        "ds = [predict(x) for x in xs]\n          es = [predict(y) for y in ys]",
         "ds = [predict(x) for x in xs]\n          d = predict(x1)",
         "d = predict(x1)\n          ds = [predict(x) for x in xs]",
         "ds = [twice(predict(x)) for x in xs]",

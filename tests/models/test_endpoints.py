@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -293,6 +294,22 @@ def test_the_oldest_answers_go_first_when_there_are_too_many(tmp_path: Path) -> 
     found = ledger.find_answers([bytes([number]) for number in range(40)])
     assert found[0] is None and found[-1] is not None
     assert [row[2] for row in ledger.list_answers()] == [40 - found.count(None)]
+
+
+@pytest.mark.parametrize("written", [17, "text", None, 2.5, b"\xff\xfe"])
+def test_what_is_no_answer_of_ours_is_asked_for_again(
+    written: Any, server: ChatServer, tmp_path: Path
+) -> None:
+    terms = Terms(cache="read", file=tmp_path / "answers.db")
+    model = load_model(server.model)
+    assert ask(model, ["x"], terms) == ["X"]
+    file = sqlite3.connect(tmp_path / "answers.db")
+    file.execute("CREATE TABLE copied AS SELECT * FROM answers")
+    file.execute("DROP TABLE answers")
+    file.execute("UPDATE copied SET answer = ?", [written])
+    file.execute("ALTER TABLE copied RENAME TO answers")
+    file.commit()
+    assert ask(model, ["x"], terms) == ["X"] and len(server.requests) == 2
 
 
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:

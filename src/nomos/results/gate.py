@@ -11,7 +11,7 @@ from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
 from nomos.results.excess import Excess
 from nomos.results.reading import parse_json
-from nomos.results.result import Result, from_data
+from nomos.results.result import SCHEMA, Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import excess_over_seeds, is_flaky
 
@@ -146,6 +146,8 @@ def load_baseline(path: Path) -> tuple[Result, ...]:
         if path.is_char_device():
             raise ValueError("it has no end")
         document = parse_json(path.read_bytes())
+        if (version := document["schema"]) != SCHEMA:
+            raise ValueError(f"it has schema {version!r}, and this version {SCHEMA}")
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
             raise NomosError(

@@ -22,6 +22,7 @@ from nomos.results.statistics import Estimate, Interval
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
+SCHEMA = 3  # of results as JSON: another number, other names or meanings
 Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Decision = Literal["holds", "violated", "undecided"]

@@ -255,6 +255,7 @@ def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.E
     outer, bound = scope.local, scope.bound
     name, span = scope.fresh_name(expr.item.name), scope.place_of(expr.item.span)
     item = core.Variable(name, span=span, type=type_)
+    scope.levels[name] = levels_of(scope, core.Index(over, item, span=span))
     scope.local, scope.bound = {**outer, expr.item.name: item}, bound | {name}
     body = elaborate_expr(scope, expr.value)
     scope.local, scope.bound = outer, bound

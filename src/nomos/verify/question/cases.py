@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.lang import core
 from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import ANSWER, Question, Record
@@ -37,6 +38,10 @@ class AskedCases:
     ) -> Variables:
         """Add draws to features, and keep the cases that the guards allow."""
         variables = dict(variables)
+        for guard in self.question.guards:  # what has to be equal is seldom drawn so
+            for one, other in list_equal(guard):
+                if one in variables and other in variables:
+                    variables[other] = variables[one]
         for draw in self.question.draws:
             low = evaluate(draw.low, variables, count)
             high = evaluate(draw.high, variables, count)
@@ -126,6 +131,22 @@ class AskedCases:
         if values.dtype.kind != "f":
             return values
         return values.astype(self.dtype).astype(np.float64)
+
+
+def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:
+    """Yield pairs of variables that a condition wants to be equal."""
+    match guard:
+        case core.Logic(operator="&&"):
+            yield from list_equal(guard.left)
+            yield from list_equal(guard.right)
+        case core.Compare(
+            operator="==",
+            left=core.Variable(name=one),
+            right=core.Variable(name=other),
+        ):
+            yield one, other
+        case _:
+            pass
 
 
 def size_of(variables: Variables) -> int:
