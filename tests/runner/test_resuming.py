@@ -12,9 +12,9 @@ import pytest
 
 from nomos.errors import NomosError, StoreError
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import Event, Finished, Progress
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import drive, options_of, outcome, run

@@ -1,6 +1,7 @@
 """Names in a spec: of answers that the model never gives, of levels that it never saw."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,8 @@ def add_unseen_levels(spec: core.Spec, domain: Domain) -> None:
     schema = domain.schema
     if schema is None:
         return
-    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
-    tests = [one.test for one in (*spec.requires, *spec.ensures)]
-    trees = [*tests, *(let.value for let in lets)]
-    for node in (node for tree in trees for node in core.walk(tree)):
+    lines = [let.value for let in spec.code.straight or ()]
+    for node in chain(spec.nodes, *map(core.walk, lines)):
         if isinstance(node, core.SetFeature) and isinstance(node.key, core.Constant):
             levels = [n for n in core.walk(node.value) if isinstance(n, core.Unseen)]
             for level in levels:

@@ -133,7 +133,7 @@ class ChatModel(Endpoint):
             raise ModelError(f"{source} names no model: openai:NAME or openai:NAME@URL")
         url = _check_address(url, is_base=True).rstrip("/").removesuffix(_CHAT)
         url += "" if urlsplit(url).path else "/v1"
-        return cls(model, url, _read_options(source, query))
+        return cls(model, url, read_options(source, query, {**_CALLING, **_CHATTING}))
 
     def _build_call(self, row: Any, sample: int | None) -> Call:
         chat = [{"role": "user", "content": row}] if isinstance(row, str) else row
@@ -268,9 +268,11 @@ def _check_address(url: str, *, is_base: bool) -> str:
     return url
 
 
-def _read_options(source: str, query: str) -> dict[str, Any]:
+def read_options(
+    source: str, query: str, known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
     """Return the options behind the `?` of a model's name."""
-    known, found = {**_CALLING, **_CHATTING}, {}
+    found = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             raise ModelError(

@@ -65,6 +65,7 @@ class Request:
 
 # Groups, and shrunk cases by the ids of bugs.
 Explained = tuple[Analysis, Mapping[str, Shrunk]]
+Explain = Callable[[], Explained]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -89,7 +90,7 @@ def _has_all_violations(result: Result) -> bool:
 
 
 def add_explanation(
-    result: Result, explain: Callable[[], Explained], count: Callable[[], CallCounts]
+    result: Result, explain: Explain, count: Callable[[], CallCounts]
 ) -> Result:
     """Return a result with its groups, and bugs with their shrunk cases.
 
