@@ -19,7 +19,7 @@ from nomos.domain.meter import CallsSpent, Grant, Lease, Terms, under_lease
 from nomos.errors import CallsFailed, ServiceDown, Unreadable
 from nomos.models.serving import calls
 from nomos.models.serving.endpoints import JsonEndpoint
-from nomos.models.serving.ledger import Ledger, Spent, ledger_at, total_spent
+from nomos.models.serving.ledger import Ledger, Spent, total_spent
 from nomos.models.serving.replies import CallFailed
 from tests.models.chat_server import ChatServer
 

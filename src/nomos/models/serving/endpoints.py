@@ -246,7 +246,7 @@ def _read_chat(said: Any) -> Reply:
     used = said.get("usage") or {}
     given, made = used.get("prompt_tokens"), used.get("completion_tokens")
     numbers = isinstance(given, int) and isinstance(made, int)
-    if numbers and 0 <= min(given, made) and max(given, made) < _ABSURD:
+    if numbers and min(given, made) >= 0 and max(given, made) < _ABSURD:
         return Reply(answer or "", (given, made), lacks)
     return Reply(answer or "", lacks=lacks)
 
