@@ -23,7 +23,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from hashlib import sha256
-from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -39,7 +38,7 @@ from nomos.models.serving.replies import (
     Nonsense,
     ReplyReader,
 )
-from nomos.models.serving.transport import Late, Passing, fetch_whole
+from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply
@@ -52,6 +51,7 @@ _LOST_SHARE = 100  # at most one in so many, since each is paid for twice
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
 _BEGUN = 4  # times as many calls as may be in flight: others may wait for their pause
+_LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
 # Between the turns of a rate: some requests travel faster, some are sent late.
 _SLACK_S, _SLACK = 0.1, 1.02
@@ -332,7 +332,12 @@ class Caller:
         self, client: Any, body: Any, timeout_s: float | None
     ) -> Reply:
         """Send one request and read its answer; a failure that may pass is `Passing`."""
-        seconds, key = min(self._timeout_s, timeout_s or inf), self._reader.find_key()
-        request = "POST", self.url, json.dumps(body), seconds, key
-        response, data = await fetch_whole(client, *request)
+        seconds = min(self._timeout_s, timeout_s or self._timeout_s)
+        key, most = self._reader.find_key(), _LONGEST_ANSWER
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        how = {"headers": headers, "content": json.dumps(body)}
+        asked = send_request(
+            client, "POST", self.url, seconds=seconds, most=most, **how
+        )
+        response, data = await asked
         return self._reader.read_reply(response.status_code, response.headers, data)

@@ -21,7 +21,7 @@ from nomos.models.extras import need
 _Part = TypeVar("_Part")
 _Read = TypeVar("_Read")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-_LONGEST_ANSWER = 2**27  # bytes; thousands of rows with a thousand scores take less
+_LONGEST_ANSWER = 2**28  # bytes; a million rows of scores take less
 _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 
 
@@ -125,14 +125,8 @@ class Transport:
         """Return the JSON of an answer, and how a message quotes it."""
         id = uuid.uuid4().hex
         body = None if content is None else json.dumps({"id": id, **content})
-        if self._client is None:
-            limits = self._httpx.Limits(max_connections=None)
-            how: Any = {"timeout": None, "limits": limits, "trust_env": False}
-            self._client = self._httpx.AsyncClient(**how)
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        request = "GET" if body is None else "POST", self.url + path, body
-        response, data = await fetch_whole(self._client, *request, self._timeout_s)
-        status, said = response.status_code, quote_answer(data)
+        status, data = await self._send_request(path, body)
+        said = quote_answer(data)
         if status >= 500 or status in _PASSING:
             raise Passing(f"it answered with the status {status}{said}")
         if status != 200:
@@ -145,36 +139,48 @@ class Transport:
             raise Passing(f"its answer makes no sense{said}") from None
         return answer, said
 
+    async def _send_request(self, path: str, body: str | None) -> tuple[int, bytes]:
+        """Send one request and return the status and the answer's bytes."""
+        if self._client is None:
+            limits = self._httpx.Limits(max_connections=None)
+            self._client = self._httpx.AsyncClient(
+                timeout=None, limits=limits, trust_env=False
+            )
+            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
+        method = "GET" if body is None else "POST"
+        how: dict[str, Any] = {"seconds": self._timeout_s, "most": _LONGEST_ANSWER}
+        request = method, self.url + path
+        response, data = await send_request(self._client, *request, content=body, **how)
+        return response.status_code, data
 
-async def fetch_whole(
-    client: Any,
-    method: str,
-    url: str,
-    body: str | None,
-    timeout_s: float,
-    key: str = "",
+
+async def send_request(
+    client: Any, *request: str, seconds: float, most: int, **more: Any
 ) -> tuple[Any, bytes]:
-    """Send one request; return its response, and its answer to the last byte."""
-    import httpx  # whoever made the client has it
+    """Send a request (method and URL); return the response, and what it says.
+
+    Raises Passing for what keeps it from a whole answer of so many bytes in time.
+    """
+    import httpx
+
     # What is compressed has no size that could be seen before it is read.
     headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-    headers |= {"Authorization": f"Bearer {key}"} if key else {}
-    how, data = {"content": body, "headers": headers}, bytearray()
+    headers |= more.pop("headers", {})
+    data = bytearray()
     try:
         async with (
-            asyncio.timeout(timeout_s),
-            client.stream(method, url, **how) as response,
+            asyncio.timeout(seconds),
+            client.stream(*request, headers=headers, **more) as response,
         ):
             async for piece in response.aiter_raw():
                 data += piece
-                if len(data) > _LONGEST_ANSWER:
+                if len(data) > most:
                     raise Passing("its answer does not end")
     except TimeoutError:
-        raise Late(f"no answer within {timeout_s:g} s") from None
+        raise Late(f"no answer within {seconds:g} s") from None
     except (httpx.HTTPError, OSError) as error:
         cut = "its answer is cut short" if data else _describe_failure(error)
-        is_free = isinstance(error, httpx.ConnectError)
-        raise Passing(cut, is_free=is_free) from None
+        raise Passing(cut, is_free=isinstance(error, httpx.ConnectError)) from None
     return response, bytes(data)
 
 
