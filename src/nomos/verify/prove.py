@@ -98,6 +98,8 @@ class Prover:
         try:
             model = self._find_model(cases)
         except NotProvable as error:
+            if self._is_endpoint(cases):  # each question has its price
+                raise
             model = UnreadModel(error)
         attempt = _Attempt(model, self.data, Engine(program), options)
         if options.radius is not None:
@@ -144,6 +146,10 @@ class Prover:
                 self._models[function] = self._compare_model(cases, function)
             found.append(self._models[function])
         return replace(found[0], compared=min(one.compared for one in found))
+
+    def _is_endpoint(self, cases: AskedCases) -> bool:
+        name = self.domain.verifies[cases.question.functions[0]].partition(".")[0]
+        return getattr(getattr(self.domain, name, None), "is_endpoint", False)
 
     def _compare_model(self, cases: AskedCases, function: str) -> ComparedModel:
         attribute, _, output = self.domain.verifies[function].partition(".")
