@@ -198,9 +198,10 @@ class _Attempt:
 
     def verify(self, cases: AskedCases) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
-        # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
-        limits = Deadline(self.options.seconds, counting)
+        is_read = isinstance(self.model, ComparedModel)
+        clock = time.process_time if is_read else time.monotonic
+        limits = Deadline(self.options.seconds, counting, clock)
         proof = self._conclude_proof(cases, self._find_out(cases, limits))
         return self._weigh_premises(cases, proof, limits)
 
@@ -285,8 +286,7 @@ class _Attempt:
         """Settle the parts of a question; returns what was found in all, and how."""
         if isinstance(self.model, UnreadModel):
             raise self.model.why
-        data, model = self.data, self.model.structure
-        parts, why = [], None
+        data, model, parts, why = self.data, self.model.structure, [], None
         for part in divide_question(cases):
             try:
                 parts.append(settle(part, data, model, limits))
