@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -295,6 +296,22 @@ def test_the_oldest_answers_go_first_when_there_are_too_many(tmp_path: Path) -> 
     assert [row[2] for row in ledger.list_answers()] == [40 - found.count(None)]
 
 
+@pytest.mark.parametrize("written", [17, "text", None, 2.5, b"\xff\xfe"])
+def test_what_is_no_answer_of_ours_is_asked_for_again(
+    written: Any, server: ChatServer, tmp_path: Path
+) -> None:
+    terms = Terms(cache="read", file=tmp_path / "answers.db")
+    model = load_model(server.model)
+    assert ask(model, ["x"], terms) == ["X"]
+    file = sqlite3.connect(tmp_path / "answers.db")
+    file.execute("CREATE TABLE copied AS SELECT * FROM answers")
+    file.execute("DROP TABLE answers")
+    file.execute("UPDATE copied SET answer = ?", [written])
+    file.execute("ALTER TABLE copied RENAME TO answers")
+    file.commit()
+    assert ask(model, ["x"], terms) == ["X"] and len(server.requests) == 2
+
+
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "answers.db")
     for campaign in ("one", "two"):
@@ -356,6 +373,20 @@ def test_a_service_that_counts_more_tokens_than_it_was_sent_is_reserved_more_for
     with pytest.raises(CallsSpent):
         ask(load_model(f"{server.model}?max_tokens=1"), QUESTIONS, terms)
     assert 10 * len(server.requests) <= 50 * 0.8
+
+
+@pytest.mark.parametrize("tokens", ["-9", "1e9", "null", "1" + 400 * "0"])
+def test_counts_of_tokens_that_cannot_be_leave_what_was_reserved(
+    server: ChatServer, tmp_path: Path, tokens: str
+) -> None:
+    prices = {"tiny": {"input": 1.0, "output": 1.0}}
+    terms = Terms(file=tmp_path / "a.db", prices=prices, max_cost=1)
+    said = '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1, "completion_tokens": NUMBER}}'
+    raw = reply(said.replace("NUMBER", tokens).encode())
+    server.raw, server.faults = {"many": raw}, {"many": 1.0}
+    assert ask(load_model(server.model), ["x"], terms) == ["a"]
+    spent = total_spent(list(Ledger(terms.file).spent_in("one").values()))
+    assert spent.requests == 1 and spent.cost > 0
 
 
 def test_the_key_is_sent_and_stands_in_no_error(

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from nomos.errors import Stop
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import BugFound, Event, Finished, Progress, Started
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store

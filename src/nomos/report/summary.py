@@ -12,6 +12,7 @@ from nomos.report.groups import shrunk_words
 from nomos.report.texts import count_of
 from nomos.report.view import PropertyView, model_names, view_properties, view_property
 from nomos.results.bugs import with_values
+from nomos.results.measured import join_calls
 from nomos.results.result import Bug, Result
 from nomos.runner.stopping import EXIT_STATUS
 
@@ -99,6 +100,8 @@ def summary_parts(
         yield from summary_lines(views)
     else:
         yield summary_table(views)
+    if len(views) > 1 and (sent := join_calls(r.calls for r in results).sent_text):
+        yield Text(f"in all: {sent}")
     for one in views:
         for line in remark_lines(one, f"{one.name}: "):
             yield Text(line)

@@ -156,6 +156,12 @@ def plain_date(value: Any) -> Any:
     return plain(value)
 
 
+def read_day(value: Any) -> float:
+    """Return a date of any kind as days since 1970."""
+    known = plain_date(value)
+    return np.nan if is_gap(known) else to_days(known)
+
+
 def write_date(old: Any, days: float) -> Any:
     """Return days as a date of the kind that another is."""
     known = plain_date(old)

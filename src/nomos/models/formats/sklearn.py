@@ -88,10 +88,17 @@ class EstimatorModel(Adapter):
             array = super().convert_rows(array)
         elif array.ndim != 2:  # texts, dicts
             return rows
-        if self.columns is None or importlib.util.find_spec("pandas") is None:
+        if self.columns is None:
             return array
         features = () if self.schema is None else self.schema.features
         is_named = any(isinstance(f, Category | Dated) for f in features)
+        if importlib.util.find_spec("pandas") is None:
+            if is_named:
+                raise ModelError(
+                    f"{self.name} was fitted on a data frame of names or dates, and gets"
+                    " one: pip install pandas"
+                )
+            return array
         if array.dtype.kind in "biuf" and is_named:
             return self._make_named_frame(array)
         import pandas as pd

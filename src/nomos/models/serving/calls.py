@@ -35,11 +35,10 @@ from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.replies import (
     LATER,
     CallFailed,
-    Late,
     Nonsense,
-    Passing,
     ReplyReader,
 )
+from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply
@@ -336,28 +335,11 @@ class Caller:
     ) -> Reply:
         """Send one request and read its answer; a failure that may pass is `Passing`."""
         seconds = min(self._timeout_s, timeout_s or self._timeout_s)
-        # What is compressed has no size that could be seen before it is read.
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if key := self._reader.find_key():
-            headers["Authorization"] = f"Bearer {key}"
-        data, content = bytearray(), json.dumps(body).encode()
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                client.stream(
-                    "POST", self.url, content=content, headers=headers
-                ) as response,
-            ):
-                async for part in response.aiter_raw():
-                    data += part
-                    if len(data) > _LONGEST_ANSWER:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Late(f"no whole answer within {seconds:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            refused = isinstance(error, self._httpx.ConnectError)
-            why = "no connection" if refused else "the connection broke"
-            name = type(error).__name__
-            raise Passing(f"{why} ({name})", is_free=refused) from None
-        status, headers = response.status_code, response.headers
-        return self._reader.read_reply(status, headers, bytes(data))
+        key, most = self._reader.find_key(), _LONGEST_ANSWER
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        how = {"headers": headers, "content": json.dumps(body)}
+        asked = send_request(
+            client, "POST", self.url, seconds=seconds, most=most, **how
+        )
+        response, data = await asked
+        return self._reader.read_reply(response.status_code, response.headers, data)

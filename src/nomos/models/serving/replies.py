@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from nomos.errors import ModelError, ServiceDown
-from nomos.models.serving.transport import quote_answer
+from nomos.models.serving.transport import Passing, quote_answer
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Reply
@@ -29,23 +29,8 @@ class CallFailed(Exception):
     """A call of an endpoint that was not answered."""
 
 
-class Passing(Exception):
-    """A failure that may have passed when the request is sent again."""
-
-    def __init__(
-        self, why: str, *, pause_s: float | None = None, is_free: bool = False
-    ) -> None:
-        super().__init__(why)
-        self.pause_s = pause_s  # that the server asks for
-        self.is_free = is_free  # the server says that it did not do the work
-
-
 class Nonsense(Passing):
     """An answer that is none of those that such an endpoint gives."""
-
-
-class Late(Passing):
-    """No whole answer in time."""
 
 
 class ReplyReader:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.reading.dates import read_day
 from nomos.domain.records import items
 from nomos.domain.same_answers import find_changed_answers
 from nomos.engine.cases import ListedCases
@@ -21,6 +22,7 @@ from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import can_group_by_outputs, group_bugs
+from nomos.lang.dates import date_text
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bugs import BugList, with_values
 from nomos.results.describe import describe
@@ -63,6 +65,7 @@ class Request:
 
 # Groups, and shrunk cases by the ids of bugs.
 Explained = tuple[Analysis, Mapping[str, Shrunk]]
+Explain = Callable[[], Explained]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -87,7 +90,7 @@ def _has_all_violations(result: Result) -> bool:
 
 
 def add_explanation(
-    result: Result, explain: Callable[[], Explained], count: Callable[[], CallCounts]
+    result: Result, explain: Explain, count: Callable[[], CallCounts]
 ) -> Result:
     """Return a result with its groups, and bugs with their shrunk cases.
 
@@ -125,6 +128,11 @@ def check_bugs(engine: Engine, bugs: Sequence[Bug]) -> None:
         rows, _, values = engine.values(cases, with_outputs=True)
         made = [drawn[row] for row in rows.tolist()]
         columns = {name: items(values[name]) for name in values}
+    for name in engine.program.spec.dates & columns.keys():
+        columns[name] = [
+            one if isinstance(one, str) else date_text(read_day(one))
+            for one in columns[name]
+        ]
     for name, column in columns.items():
         known = [bug.outputs.get(name, bug.inputs.get(name)) for bug in made]
         now = [describe(value, engine.program.schema) for value in column]

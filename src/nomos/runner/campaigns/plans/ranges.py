@@ -22,7 +22,7 @@ _AT_FIRST = (
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
 # Times as long a chunk may take in which a worker waits for answers: at its end it waits
 # for the last of them alone, for those that were sent again or never came.
-_WAITING = 20
+_WAITING = 40
 _STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
