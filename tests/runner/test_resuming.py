@@ -51,6 +51,8 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         for mode in ("vectorized", "coroutines")
     },
     "calls": {"search": "random", "calls": 1100, "batch": 30},
+    "isolated": {"search": "random", "cases": 900, "batch": 50, "isolate": True},
+    "workers": {"search": "exhaustive", "batch": 4, "jobs": 2},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }
 

@@ -31,6 +31,7 @@ KEY, BASE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 _HOSTED = "https://api.openai.com/v1"
 _CHAT = "/chat/completions"
 _MOST_ANSWERED = 1024  # tokens, where nobody says: the most that an answer may cost
+_ABSURD = 2**40  # tokens that no service counts
 _OVERHEAD = 64  # tokens that servers put around the messages
 _CALLING: dict[str, Callable[[str], Any]] = {"timeout_s": float, "retries": int}
 _CHATTING: dict[str, Callable[[str], Any]] = {
@@ -244,7 +245,8 @@ def _read_chat(said: Any) -> Reply:
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
     given, made = used.get("prompt_tokens"), used.get("completion_tokens")
-    if isinstance(given, int) and isinstance(made, int) and min(given, made) >= 0:
+    numbers = isinstance(given, int) and isinstance(made, int)
+    if numbers and min(given, made) >= 0 and max(given, made) < _ABSURD:
         return Reply(answer or "", (given, made), lacks)
     return Reply(answer or "", lacks=lacks)
 
