@@ -50,9 +50,7 @@ _LOST_S, _LOST_TIMES, _FEWEST_TIMED, _TIMED = 3.0, 10, 50, 100
 _LOST_SHARE = 100  # at most one in so many, since each is paid for twice
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
-_BEGUN = (
-    4  # times as many calls as may be in flight: others wait for their pause to end
-)
+_BEGUN = 4  # times as many calls as may be in flight: others may wait for their pause
 _LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
 # Between the turns of a rate: some requests travel faster, some are sent late.
