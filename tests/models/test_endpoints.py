@@ -375,6 +375,20 @@ def test_a_service_that_counts_more_tokens_than_it_was_sent_is_reserved_more_for
     assert 10 * len(server.requests) <= 50 * 0.8
 
 
+@pytest.mark.parametrize("tokens", ["-9", "1e9", "null", "1" + 400 * "0"])
+def test_counts_of_tokens_that_cannot_be_leave_what_was_reserved(
+    server: ChatServer, tmp_path: Path, tokens: str
+) -> None:
+    prices = {"tiny": {"input": 1.0, "output": 1.0}}
+    terms = Terms(file=tmp_path / "a.db", prices=prices, max_cost=1)
+    said = '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1, "completion_tokens": NUMBER}}'
+    raw = reply(said.replace("NUMBER", tokens).encode())
+    server.raw, server.faults = {"many": raw}, {"many": 1.0}
+    assert ask(load_model(server.model), ["x"], terms) == ["a"]
+    spent = total_spent(list(Ledger(terms.file).spent_in("one").values()))
+    assert spent.requests == 1 and spent.cost > 0
+
+
 def test_the_key_is_sent_and_stands_in_no_error(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -15,10 +15,10 @@ from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.ranges import Range
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.projects import run_prepared
 from nomos.runner.stopping import Signals, TimeUp
 from tests.runner.driving import drive, options_of, outcome, run, truth

@@ -12,9 +12,9 @@ import pytest
 
 from nomos.errors import NomosError, StoreError
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import Event, Finished, Progress
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
 from tests.runner.driving import drive, options_of, outcome, run
@@ -51,6 +51,8 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         for mode in ("vectorized", "coroutines")
     },
     "calls": {"search": "random", "calls": 1100, "batch": 30},
+    "isolated": {"search": "random", "cases": 900, "batch": 50, "isolate": True},
+    "workers": {"search": "exhaustive", "batch": 4, "jobs": 2},
     "discards in the block": {"search": "random", "cases": 500, "batch": 30},
 }
 

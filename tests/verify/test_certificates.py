@@ -36,7 +36,8 @@ from tests.verify.triples import (
 
 tree = pytest.importorskip("sklearn.tree")
 skops = pytest.importorskip("skops.io")
-ESTIMATORS = ("tree", "tree regressor", "forest", "forest regressor", "histograms")
+ESTIMATORS = ("tree", "tree regressor", "forest", "forest regressor", "histograms",
+              "boosting", "boosting regressor")  # fmt: skip
 DOMAIN = """\
 from pathlib import Path
 

@@ -212,12 +212,12 @@ MUTANTS = {
     ),
     "the first bound of a smaller leaf": (
         "engines.ensemble",
-        "constants += gains.max(axis=2).sum(axis=1)",
-        "constants += gains.min(axis=2).sum(axis=1)",
+        "constants += best.max(axis=1)",
+        "constants += best.min(axis=1)",
     ),
     "the first bound sees no change": (
         "engines.ensemble",
-        "if columns.isdisjoint(tree.feature[~leaves].tolist()):",
+        "if columns.isdisjoint(tree.feature[~is_leaf].tolist()):",
         "if True:",
     ),
     "bound of the wrong leaf": (

@@ -21,7 +21,7 @@ _CHILDREN = ("truenodeids", "falsenodeids")
 
 
 def read_sklearn(path: Path, width: int) -> ModelInFile:
-    """Read a tree, a forest or histogram boosting of scikit-learn from a skops file."""
+    """Read a tree, a forest or boosting of scikit-learn from a skops file."""
     import skops.io
 
     fields = skops.io.get_untrusted_types(file=path)
@@ -32,6 +32,8 @@ def read_sklearn(path: Path, width: int) -> ModelInFile:
     labels = None if labels is None else labels.tolist()
     if name.startswith("HistGradientBoosting"):
         return _read_histograms(found, labels, width)
+    if name.startswith("GradientBoosting"):
+        return _read_boosting(found, labels, width)
     members, base = [found], np.zeros(len(labels or [0]))
     if name.startswith(("RandomForest", "ExtraTrees")):
         members = found.estimators_
@@ -43,6 +45,19 @@ def read_sklearn(path: Path, width: int) -> ModelInFile:
               t.value[:, 0] * scale) for t in found]  # fmt: skip
     body = LeafBoxes(trees, base, DOUBLE, width, np.float32)
     return ModelInFile(body, labels)
+
+
+def _read_boosting(found: Any, labels: list[Any] | None, width: int) -> ModelInFile:
+    if found.init not in (None, "zero"):
+        raise Refused("boosting that begins with a model of its own")
+    base = found._raw_predict_init(np.zeros((1, width), np.float32)).reshape(-1)
+    trees = []
+    for members in found.estimators_:
+        for place, tree in enumerate(member.tree_ for member in members):
+            value = tree.value[:, 0] * found.learning_rate * np.eye(len(base))[place]
+            children = tree.children_left, tree.children_right
+            trees.append((tree.feature, tree.threshold, *children, value))
+    return ModelInFile(LeafBoxes(trees, base, DOUBLE, width, np.float32), labels)
 
 
 def _read_histograms(found: Any, labels: list[Any] | None, width: int) -> ModelInFile:

@@ -349,20 +349,18 @@ def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     evaluated = sum(result.counts.evaluated for result in results)
     for of_rates in first.rates:
         every = (one for result in results for one in result.rates)
-        measured = " / ".join(
-            measured_text(e) for e in every if e.text == of_rates.text
-        )
-        yield EnsuresView(of_rates.text, of_rates.line, "", measured)
+        same = [measured_text(one) for one in every if one.text == of_rates.text]
+        yield EnsuresView(of_rates.text, of_rates.line, "", " / ".join(same))
     several = len(first.ensures) + len(first.rates) > 1
     for number, one in enumerate(first.ensures if several else ()):
-        same = [result.ensures[number] for result in results if result.ensures]
-        violations = [e.violations for e in same]
+        found = [result.ensures[number] for result in results if result.ensures]
+        violations = [e.violations for e in found]
         rate = tried_text(results, violations)
         if first.verdict == "failed":
             rate = f"{sum(violations):,} of {evaluated:,}"
-        if all(e.is_vacuous for e in same):
+        if all(e.is_vacuous for e in found):
             rate += ", none of which has what stands before `==>`"
-        bugs = _over_seeds([e.unique_bugs for e in same])
+        bugs = _over_seeds([e.unique_bugs for e in found])
         yield EnsuresView(one.text, one.line, bugs, rate)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -24,6 +25,7 @@ from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import (
+    Explain,
     Explained,
     add_explanation,
     request_of,
@@ -38,7 +40,7 @@ from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import make_pool
 from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Failure, Job
+from nomos.runner.jobs import Failure, Job, Run
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.spending import Spending
@@ -48,15 +50,6 @@ from nomos.store.store import Store
 
 T = TypeVar("T")
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
-
-
-@dataclass(slots=True)
-class Run:
-    """What jobs came to; complete, unless it was `stopped` from outside."""
-
-    results: list[Result] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    stopped: str = ""  # interrupted or terminated
 
 
 @dataclass(slots=True)
@@ -128,7 +121,8 @@ class Driver:
         todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
         ask = partial(self._ask, self.spending.open_meter())
-        warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
+        with suppress(Stop):  # by a signal, which ends the loop, too
+            warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
         while not self._signals.received:
             try:
                 self._fill(active, todo, run, failed)
@@ -184,7 +178,9 @@ class Driver:
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
             return False
-        asked = one.campaign.next_range(shares=self._tasks.pool.size > 1)
+        is_inline = isinstance(self._tasks.pool, InlinePool)
+        workers = 0 if is_inline else self._tasks.pool.size
+        asked = one.campaign.next_range(workers=workers)
         if asked is None:
             return False
         one.ranges.append(self._submit(one, asked))
@@ -192,16 +188,8 @@ class Driver:
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
-        task = self._tasks.submit(
-            one.campaign.meter,
-            "search",
-            "evaluate",
-            one.job,
-            key,
-            asked,
-            most=asked.calls,
-        )
-        return asked, task
+        submit = partial(self._tasks.submit, one.campaign.meter, "search")
+        return asked, submit("evaluate", one.job, key, asked, most=asked.calls)
 
     # Beginning a campaign.
 
@@ -346,7 +334,7 @@ class Driver:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
         self._signals.set_alarm(meter.end_search())
-        explain: Callable[[], Explained] | None = None
+        explain: Explain | None = None
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
             if not one.campaign.about.has_control:
@@ -355,14 +343,14 @@ class Driver:
             begin = partial(self._explain_result, one, result)
             explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        result = replace(result, calls=(calls := self._count_calls(one)))
+        result = replace(result, calls=(calls := self._count_all_calls(one)))
         if explain is None:
             return result
-        later = partial(self._count_calls, one)
+        later = partial(self._count_all_calls, one)
         count = later if self._can_wait(one.job) else lambda: calls
         return add_explanation(result, explain, count)
 
-    def _count_calls(self, one: _Active) -> CallCounts:
+    def _count_all_calls(self, one: _Active) -> CallCounts:
         sent = self.spending.read_spent(one.campaign.meter)
         return replace(one.campaign.call_counts(), sent=sent)
 
@@ -386,9 +374,7 @@ class Driver:
             self.warn(f"{without}: {str(error) or 'the time is over'}")
             return None
 
-    def _explain_result(
-        self, one: _Active, result: Result
-    ) -> Callable[[], Explained] | None:
+    def _explain_result(self, one: _Active, result: Result) -> Explain | None:
         """Explain the bugs of a campaign, or return what does so when someone looks."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:

@@ -139,7 +139,9 @@ class Margins:
             columns.generate()
             if not columns.is_empty:
                 scores = self._score_calls(columns)
-                signals[:, chunk.rows] = _ScoredCases(columns, scores).measure_signals()
+                signals[:, chunk.rows] = _ScoreSignals(
+                    columns, scores
+                ).measure_signals()
         return signals
 
     def _score_calls(self, columns: Columns) -> dict[str, Scores]:
@@ -158,7 +160,7 @@ class Margins:
         return found
 
 
-class _ScoredCases:
+class _ScoreSignals:
     """Judges cases by scores instead of answers."""
 
     def __init__(self, columns: Columns, scores: dict[str, Scores]) -> None:

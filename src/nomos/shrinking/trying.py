@@ -325,8 +325,5 @@ def rebuild_case(
 
 def uses_labels(spec: core.Spec) -> bool:
     """Tell whether a spec asks for labels, which only rows of the source have."""
-    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
-    tests = [condition.test for condition in (*spec.requires, *spec.ensures)]
-    trees = [*(let.value for let in lets), *tests]
-    named = any(isinstance(n, core.Label) for tree in trees for n in core.walk(tree))
+    named = any(isinstance(node, core.Label) for node in spec.nodes)
     return named or "label" in spec.code.called

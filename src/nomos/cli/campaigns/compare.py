@@ -19,7 +19,7 @@ from nomos.terminal import echo
 if TYPE_CHECKING:
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
-    from nomos.runner.driver import Run
+    from nomos.runner.jobs import Run
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.projects import ProjectJobs
 

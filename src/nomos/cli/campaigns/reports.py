@@ -16,8 +16,8 @@ from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Ruling
-    from nomos.runner.driver import Run
     from nomos.runner.events import Handler
+    from nomos.runner.jobs import Run
 
 REPORTS = ("json", "html", "junit", "sarif", "events")
 

@@ -35,11 +35,10 @@ from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.replies import (
     LATER,
     CallFailed,
-    Late,
     Nonsense,
     ReplyReader,
 )
-from nomos.models.serving.transport import Passing
+from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply
@@ -51,9 +50,7 @@ _LOST_S, _LOST_TIMES, _FEWEST_TIMED, _TIMED = 3.0, 10, 50, 100
 _LOST_SHARE = 100  # at most one in so many, since each is paid for twice
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
-_BEGUN = (
-    4  # times as many calls as may be in flight: others wait for their pause to end
-)
+_BEGUN = 4  # times as many calls as may be in flight: others may wait for their pause
 _LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
 # Between the turns of a rate: some requests travel faster, some are sent late.
@@ -336,28 +333,11 @@ class Caller:
     ) -> Reply:
         """Send one request and read its answer; a failure that may pass is `Passing`."""
         seconds = min(self._timeout_s, timeout_s or self._timeout_s)
-        # What is compressed has no size that could be seen before it is read.
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if key := self._reader.find_key():
-            headers["Authorization"] = f"Bearer {key}"
-        data, content = bytearray(), json.dumps(body).encode()
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                client.stream(
-                    "POST", self.url, content=content, headers=headers
-                ) as response,
-            ):
-                async for part in response.aiter_raw():
-                    data += part
-                    if len(data) > _LONGEST_ANSWER:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Late(f"no whole answer within {seconds:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            refused = isinstance(error, self._httpx.ConnectError)
-            why = "no connection" if refused else "the connection broke"
-            name = type(error).__name__
-            raise Passing(f"{why} ({name})", is_free=refused) from None
-        status, headers = response.status_code, response.headers
-        return self._reader.read_reply(status, headers, bytes(data))
+        key, most = self._reader.find_key(), _LONGEST_ANSWER
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        how = {"headers": headers, "content": json.dumps(body)}
+        asked = send_request(
+            client, "POST", self.url, seconds=seconds, most=most, **how
+        )
+        response, data = await asked
+        return self._reader.read_reply(response.status_code, response.headers, data)

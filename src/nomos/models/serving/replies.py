@@ -33,10 +33,6 @@ class Nonsense(Passing):
     """An answer that is none of those that such an endpoint gives."""
 
 
-class Late(Passing):
-    """No whole answer in time."""
-
-
 class ReplyReader:
     """Reads what one endpoint says.
 

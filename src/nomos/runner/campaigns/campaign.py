@@ -121,7 +121,7 @@ class Campaign:
             self.stop = LATE
             raise
 
-    def go_on(self, next_case: int, next_first: int, stop: str) -> None:
+    def go_on(self, next_case: int, next_first: int, stop: str = "") -> None:
         """Go on from here; killed between its last case and its end, it only ends."""
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
@@ -157,10 +157,10 @@ class Campaign:
         asked = {str(phase): n for phase, n in (self.meter.asked + held).items()}
         return CallCounts(self.meter.limit, sum(asked.values()), asked)
 
-    def next_range(self, *, shares: bool = False) -> Range | None:
+    def next_range(self, *, workers: int = 0) -> Range | None:
         """Return the cases to judge next; None where enough are under way.
 
-        Where it `shares` the calls of the model with others, it says how many it needs.
+        For `workers` it says how many calls it needs: no more are lost by a kill.
         """
         if self.stop or self.plan.is_done:
             return None
@@ -169,7 +169,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input, shares=shares)
+        planned = self.plan.next(wanted, per_input, shares=workers > 1)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -177,7 +177,7 @@ class Campaign:
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.max_crashes - self.totals.crashed
-        calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
+        calls = 2 * self.calls_of_case * (planned.count + 1) if workers else None
         limits = {"tests": tests, "crashes": crashes, "calls": calls}
         return replace(planned, remembered=self.remembered, **limits)
 

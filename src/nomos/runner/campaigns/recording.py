@@ -58,16 +58,16 @@ class Recording:
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
                 if self._go_on(retry=retry):
-                    self._count_calls()
+                    self._keep_count_of_calls()
                     return
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self.id = self.store.begin(campaign.result())
             self._retries = retry
-            self._count_calls()
+            self._keep_count_of_calls()
 
-    def _count_calls(self) -> None:
+    def _keep_count_of_calls(self) -> None:
         """Keep the count of calls that are limited: a kill does not give them back."""
         if self.campaign.meter.limit is not None:
             self.campaign.meter.note = self._note_calls

@@ -66,7 +66,7 @@ class RayPool(WorkerPool):
                 include_dashboard=False if address is None else None,
                 logging_level="ERROR",
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # a node that is late raises nothing else
             where = "locally" if address is None else f"at {address}"
             raise NomosError(f"Ray cannot be reached {where}: {error}") from None
 

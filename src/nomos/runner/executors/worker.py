@@ -1,4 +1,4 @@
-"""What a worker does: prepare a job, judge ranges of its cases, run cases alone."""
+"""What a worker does: prepare a job, evaluate ranges of its cases, run cases alone."""
 
 import time
 import zlib
@@ -234,7 +234,7 @@ class Worker:
     def evaluate(
         self, job: Job, campaign: tuple[int, int], asked: Range
     ) -> list[EvaluatedChunk]:
-        """Judge a range of the cases of a campaign, given by its number and seed."""
+        """Evaluate a range of the cases of a campaign, given by its number and seed."""
         prepared = self.prepare_job(job)
         engine = prepared.engine
         if self._begun != campaign:
@@ -251,7 +251,8 @@ class Worker:
                 evaluated.append(self._evaluate_made(prepared, stream, asked))
                 evaluated[0].inputs = self._inputs
             else:
-                self._evaluate_drawn(prepared, stream, asked, evaluated)
+                for part in self._evaluate_drawn(prepared, stream, asked):
+                    evaluated.append(part)
         except CallsSpent:  # by the conditions of cases that were only listed
             evaluated.append(replace(no_verdicts(0), is_spent=True))
         return evaluated
@@ -272,33 +273,28 @@ class Worker:
         return self.prepare_job(job).engine.export_answers()
 
     def _evaluate_drawn(
-        self,
-        prepared: Prepared,
-        stream: Stream,
-        asked: Range,
-        evaluated: list[EvaluatedChunk],
-    ) -> None:
-        """Judge cases chunk by chunk, as long as the limits and the calls go."""
-        engine = prepared.engine
-        limits = Limits(asked.tests, asked.crashes)
+        self, prepared: Prepared, stream: Stream, asked: Range
+    ) -> Iterator[EvaluatedChunk]:
+        """Evaluate cases chunk by chunk, as long as the limits and the calls go."""
+        limits, before = Limits(asked.tests, asked.crashes), 0
+        how = {"one_by_one": asked.one_by_one}
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
                 break
-            before = sum(map(len, evaluated))
             busy, began = time.process_time(), measure_time()
-            part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part = prepared.engine.run(cases, limits, before=before, **how)
             part.busy_s = time.process_time() - busy
             part.seconds = measure_time() - began
             part.inputs = self._inputs
-            evaluated.append(part)
-            limits = limits.after(part)
+            yield part
+            limits, before = limits.after(part), before + len(part)
             if part.is_spent:
                 break
 
     def _evaluate_made(
         self, prepared: Prepared, stream: Stream, asked: Range
     ) -> EvaluatedChunk:
-        """Judge cases that a search has made, and tell how near they come."""
+        """Evaluate cases that a search has made, and tell how near they come."""
         assert asked.made is not None
         making = self._engine_for(prepared)
         made = making.build_inputs(asked.made)
@@ -318,8 +314,7 @@ class Worker:
         evaluated.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and len(evaluated) == asked.count:
-            signals = making.measure_signals(cases)
-            evaluated.signals = signals
+            evaluated.signals = making.measure_signals(cases)
         return evaluated
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:

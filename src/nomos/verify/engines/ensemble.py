@@ -49,12 +49,15 @@ _TRIED = 6  # ways to split a table, by the leaves of a tree
 
 
 def drop_impossible(
-    ways: list[Violation], cases: AskedCases, model: Trees
+    ways: list[Violation],
+    cases: AskedCases,
+    model: Trees,
+    reached: Reached | None = None,
 ) -> list[Violation]:
-    """Return the violations that are left by a bound of all leaves, reached or not.
+    """Return the violations that are left by a bound of all leaves, or of those reached.
 
     Each tree gives its best leaf to each call; to all calls the same one, where it sees
-    nothing that differs between them. It costs no tables, and settles what is easy.
+    nothing that differs between them. It needs no tuples of leaves, and settles what is easy.
     """
     first, *others = cases.question.calls
     changed = [
@@ -68,12 +71,17 @@ def drop_impossible(
     weights, constants = objectives.weights, objectives.constants.copy()
     slack = np.abs(constants)
     for tree in model.trees:
-        leaves = tree.left < 0
-        gains = np.tensordot(weights, tree.value[leaves], axes=(2, 1))
-        if columns.isdisjoint(tree.feature[~leaves].tolist()):
+        is_leaf = tree.left < 0
+        gains: Array = np.tensordot(weights, tree.value, axes=(2, 1))
+        if columns.isdisjoint(tree.feature[~is_leaf].tolist()):
             gains = gains.sum(axis=1, keepdims=True)
-        constants += gains.max(axis=2).sum(axis=1)
-        slack += np.abs(gains).max(axis=2).sum(axis=1)
+        for call in range(gains.shape[1]):
+            at = np.flatnonzero(is_leaf)
+            if reached is not None:
+                at = reached.reach_leaves(tree, call)[1]
+            best: Array = gains[:, call, at]
+            constants += best.max(axis=1)
+            slack += np.abs(best).max(axis=1)
     constants += (weights @ model.base).sum(axis=1)
     slack = (np.abs(weights) @ model.error).sum(axis=1) + 64 * DOUBLE * slack
     slack += objectives.slacks

@@ -102,10 +102,10 @@ class Reached:
         return found
 
     def _combine_leaves(self, tree: Tree) -> LeafTuples:
-        masks, leaves = self._reach_leaves(tree, 0)
+        masks, leaves = self.reach_leaves(tree, 0)
         numbers = leaves[:, None]
         for call in range(1, self.calls):
-            more, others = self._reach_leaves(tree, call)
+            more, others = self.reach_leaves(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
                 self.limits.check()
@@ -121,7 +121,7 @@ class Reached:
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
         return LeafTuples(np.packbits(masks, axis=1), numbers, tree.value[numbers])
 
-    def _reach_leaves(self, tree: Tree, call: int) -> tuple[Array, Array]:
+    def reach_leaves(self, tree: Tree, call: int) -> tuple[Array, Array]:
         """Return the leaves that a call may reach, and the rows that lead there."""
         masks, leaves = [], []
         for leaf, mask in self._walk_paths(tree, call):

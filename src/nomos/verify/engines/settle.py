@@ -72,6 +72,7 @@ def _settle_trees(cases: AskedCases, model: Trees, limits: Deadline) -> Findings
     if len(model.trees) == 1:
         return count_exactly(reached, limits)
     ways = find_ways(cases, model)
+    ways = ways and drop_impossible(ways, cases, model, reached)
     if not ways:
         return Findings.from_proof(reached.total, "no answers break it")
     return EnsembleSearch(reached, ways, limits).run()

@@ -11,9 +11,10 @@ import numpy as np
 
 from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.lang.nodes import map_children
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
-from nomos.verify.question.formulas import evaluate, map_parts
+from nomos.verify.question.formulas import evaluate
 from nomos.verify.question.symbolic import asks_answer, variables
 
 _MOST_PARTS = 64
@@ -81,4 +82,5 @@ def _replace_parts(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.
     for part, value in known:
         if expr == part:
             return core.Constant(value, span=expr.span)
-    return map_parts(expr, lambda part: _replace_parts(part, known))
+    changed: core.Expr = map_children(expr, lambda part: _replace_parts(part, known))
+    return changed

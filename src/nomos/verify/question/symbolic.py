@@ -170,7 +170,7 @@ def _differs_always(run: _Run, test: core.Compare) -> bool:
                 low, high = low + ends[0], high + ends[1]
             case _:
                 return False
-    return low > 0 or high < 0
+    return bool(low > 0 or high < 0)
 
 
 def _find_block(spec: core.Spec) -> Span | None:
