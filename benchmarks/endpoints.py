@@ -167,7 +167,8 @@ def run(folder: Path, arguments: argparse.Namespace, concurrency: int) -> list[A
             f"; load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
-        found.append((took, counts.tests, [bug.id for bug in result.bugs]))
+        shown = [dict(bug.inputs) | dict(bug.outputs) for bug in result.bugs]
+        found.append((took, counts.tests, counts.violations, shown))
     server.terminate()
     return found
 
