@@ -244,10 +244,10 @@ def _read_chat(said: Any) -> Reply:
     if not isinstance(answer, str | None):
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
-    given, made = used.get("prompt_tokens"), used.get("completion_tokens")
-    numbers = isinstance(given, int) and isinstance(made, int)
-    if numbers and min(given, made) >= 0 and max(given, made) < _ABSURD:
-        return Reply(answer or "", (given, made), lacks)
+    counts = (used.get("prompt_tokens"), used.get("completion_tokens"))
+    known = [n for n in counts if isinstance(n, int) and 0 <= n < _ABSURD]
+    if len(known) == 2:
+        return Reply(answer or "", (known[0], known[1]), lacks)
     return Reply(answer or "", lacks=lacks)
 
 
