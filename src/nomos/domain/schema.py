@@ -188,10 +188,8 @@ class Levelled(Feature):
             return self.levels.index(gaps[0])
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
-        known = ", ".join(map(repr, self.levels))
-        raise ValueError(
-            f"feature `{self.name}` has no level {value!r}; it has {known}"
-        )
+        has = ", ".join(map(repr, self.levels))
+        raise ValueError(f"feature `{self.name}` has no level {value!r}; it has {has}")
 
 
 @dataclass(frozen=True, slots=True, init=False)
