@@ -32,6 +32,7 @@ from nomos.domain.records import (
 from nomos.domain.schema import Schema
 from nomos.domain.values import is_value, plain
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
+from nomos.engine.meaning.running import Current, Function, bind_function, draws
 from nomos.engine.named_answers import add_unseen_levels, check_answers
 from nomos.engine.pairs import PairIndex, RowChooser
 from nomos.engine.random_models import (
@@ -39,7 +40,6 @@ from nomos.engine.random_models import (
     asks_for_several,
     functions_of_conditions,
 )
-from nomos.engine.running import Current, Function, bind_function, draws
 from nomos.engine.vectorized.rows import SourceRows, frozen
 from nomos.engine.vectorized.unchanged import compared_functions
 from nomos.errors import DomainError
