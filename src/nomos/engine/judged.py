@@ -178,7 +178,8 @@ class Limits:
     def after(self, judged: Judged) -> Limits:
         """Return what is left of them behind some cases."""
         tests = self.tests - int(judged.accepted.sum())
-        return Limits(tests, self.crashes - len(judged.crashes))
+        crashed = sum(not crash.is_unreadable for crash in judged.crashes)
+        return Limits(tests, self.crashes - crashed)
 
     @property
     def are_reached(self) -> bool:
