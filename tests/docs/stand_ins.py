@@ -179,6 +179,40 @@ class Boards(Domain):
     def score(self, position: str) -> int:
         return len(position)
 """
+TABLES = """
+from nomos import Domain
+
+
+class Tables(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def ask(self, x) -> str:
+        return f"question {x}"
+
+    def with_constant(self, q: str) -> str:
+        return q + " "
+
+    def chance(self, q: str) -> float:
+        return len(q) / 20
+"""
+MATTER = """
+from nomos import Domain
+
+
+class Matter(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def build(self, x) -> float:
+        return 1.0 + x
+
+    def scaled(self, a: float, factor: float) -> float:
+        return a * factor
+
+    def energy(self, a: float) -> float:
+        return 1 / a
+"""
 LEFT_OUT = {"docs/reference/language.md": ("people.py", PEOPLE)}
 STAND_INS = {
     "docs/casestudies/census.md": ("census", CENSUS, ""),
@@ -193,5 +227,7 @@ STAND_INS = {
     "docs/casestudies/sql-translation.md": ("queries", QUERIES, ""),
     "docs/casestudies/language-identification.md": ("sentences", SENTENCES, ""),
     "docs/casestudies/chess-engines.md": ("boards", BOARDS, ""),
+    "docs/casestudies/tabpfn.md": ("tables", TABLES, ""),
+    "docs/casestudies/potentials.md": ("matter", MATTER, ""),
     "docs/casestudies/in-the-wild.md": ("libraries", LIBRARIES, ""),
 }
