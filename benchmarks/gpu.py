@@ -233,7 +233,7 @@ def one(
         "cases_s": round(rate),
         "share_of_bare": round(rate / best[1], 3),
         "goal": GOALS[SIZES[name][1]],
-        "violated": round(counts.violations / max(1, counts.judged), 5),
+        "violated": round(counts.violations / max(1, counts.evaluated), 5),
         "flaky": counts.flaky,
         "rounded": counts.rounded,
         "isolated_reruns": counts.isolated_reruns,

@@ -27,7 +27,7 @@ from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Judged, Limits
+from nomos.engine.evaluated import EvaluatedChunk, Limits
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 
@@ -156,23 +156,23 @@ def program(test: str, block: str, domain: type[Domain], device: str) -> Program
         return Program(checked.spec, domain())
 
 
-def judged(made: Program, cases: int, mode: Mode | None) -> Judged:
+def evaluated(made: Program, cases: int, mode: Mode | None) -> EvaluatedChunk:
     """Run the first cases."""
     stream = Stream(3, "rows")
     return Engine(made, mode).run(RandomCases(stream, 0, cases), Limits(cases, cases))
 
 
-def _violated(found: Judged) -> list[tuple[int, tuple[int, ...]]]:
+def _violated(found: EvaluatedChunk) -> list[tuple[int, tuple[int, ...]]]:
     rows = found.violations.rows.tolist()
     return [(row, found.violations.choices_of(n)) for n, row in enumerate(rows)]
 
 
 def difference(test: str, block: str, device: str, cases: int) -> str:
     """Return what is not the same on arrays and on a device, "" if all is."""
-    ours = judged(program(test, block, Rows, "cpu"), cases, None)
+    ours = evaluated(program(test, block, Rows, "cpu"), cases, None)
     for mode in (None, "sequential"):
         count = cases if mode is None else min(cases, 60)  # alone: some of them
-        theirs = judged(program(test, block, RowsOnDevice, device), count, mode)
+        theirs = evaluated(program(test, block, RowsOnDevice, device), count, mode)
         for name in ("verdicts", "accepted", "calls"):
             mine = getattr(ours, name)[:count]
             if not np.array_equal(mine, getattr(theirs, name)):

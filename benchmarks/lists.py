@@ -20,7 +20,7 @@ from nomos.domain.find import build
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Limits
+from nomos.engine.evaluated import Limits
 from nomos.engine.program import Program
 
 BEFORE = 19  # cases a second, of release 0.2
@@ -76,9 +76,9 @@ def main() -> None:
         cases = RandomCases(Stream(0, "parity"), 0, count)
         engine.run(cases.part(0, 64), Limits(count, count))  # as a campaign begins
         began, cpu = time.perf_counter(), time.process_time()
-        judged = engine.run(cases, Limits(count, count))
+        evaluated = engine.run(cases, Limits(count, count))
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
-    print(f"{count:,} cases with 1,000 inputs: {len(judged.violations)} violated")
+    print(f"{count:,} cases with 1,000 inputs: {len(evaluated.violations)} violated")
     print(f"{count / wall:,.0f} cases/s; {count / cpu:,.0f} for each second of CPU")
     print(
         f"{count / wall / BEFORE:,.0f} times the {BEFORE} cases/s of 0.2 (goal 100), "

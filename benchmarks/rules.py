@@ -26,8 +26,8 @@ from nomos.domain.schema import Schema
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.groups.features import features_of
 from nomos.groups.grouping import Sampled, key_of, meets_rule
 from nomos.results.analysis import BugGroup, Rule
@@ -183,10 +183,10 @@ def truth(engine: Engine, property: str, *, k: int, by_outputs: bool) -> Sampled
     stream = Stream(10**6, property)
     for first in range(0, TRUTH_CASES, _CHUNK):
         cases = RandomCases(stream, first, _CHUNK)
-        judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
+        evaluated = engine.run(cases, Limits(2**62, 2**62), repeat=False)
         failed = np.zeros(cases.count, dtype=np.int64)
-        failed[judged.violations.rows] = judged.violations.failed
-        rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
+        failed[evaluated.violations.rows] = evaluated.violations.failed
+        rows = np.flatnonzero((evaluated.verdicts == Verdict.PASSED) | (failed > 0))
         sampling.take(SampledPart(cases, rows, failed[rows]))
     return sampling.draw_sample(10**9)
 

@@ -41,8 +41,8 @@ from benchmarks.planted import Needle, Smooth
 from nomos import api
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.planning import Generations
 from nomos.runner.driver import Driver
@@ -149,10 +149,10 @@ class Regions:
         values, wrong = [], []
         for how in ("uniform", "mutated"):
             features, cases = made_cases(self.making, how, _SURROGATE)
-            judged = one.engine.run_made(cases, Limits(2**62, 2**62))
-            kept = judged.accepted
+            evaluated = one.engine.run_made(cases, Limits(2**62, 2**62))
+            kept = evaluated.accepted
             values.append(features[kept])
-            wrong.append(judged.verdicts[kept] == Verdict.VIOLATED)
+            wrong.append(evaluated.verdicts[kept] == Verdict.VIOLATED)
         self.violations = int(np.concatenate(wrong).sum())
         tree = DecisionTreeClassifier(
             max_leaf_nodes=60, min_samples_leaf=10, random_state=0

@@ -25,8 +25,8 @@ from nomos.domain.schema import Category, Flag, Integer, OneHot, Ordinal, Schema
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream, map_to_range
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.shrinking.passes import RealRows
@@ -134,8 +134,8 @@ def bugs_of(
         first += len(rows)
         columns = [np.arange(len(rows))] + ([np.array(draws)] if largest else [])
         known = np.stack(columns, axis=1)
-        judged = own.run(ListedCases(known), Limits(2**62, 2**62), repeat=False)
-        for row in judged.violations.rows[:5].tolist():
+        evaluated = own.run(ListedCases(known), Limits(2**62, 2**62), repeat=False)
+        for row in evaluated.violations.rows[:5].tolist():
             off = int(real.off(rows[row]).sum(axis=1).min())
             alone = own.replay(tuple(known[row].tolist())).verdict
             if off >= 2 and found < wanted and alone is Verdict.VIOLATED:

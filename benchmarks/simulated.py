@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nomos.engine.evaluated import EvaluatedChunk, Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns.bugs import IsolatedRerun
 from nomos.runner.campaigns.plans.ranges import Range
@@ -75,12 +75,12 @@ class SimulatedPool(WorkerPool):
         self.cases += count
         return Answer(ticket, [self._chunk(asked.first + asked.start, count)])
 
-    def _chunk(self, first: int, count: int) -> Judged:
+    def _chunk(self, first: int, count: int) -> EvaluatedChunk:
         rows = self._rows[: int(np.searchsorted(self._rows, count))]
         cases = first + rows
         choices: Any = np.stack([cases % INPUTS, cases // INPUTS], axis=1)
         many = len(rows)
-        return Judged(
+        return EvaluatedChunk(
             self._verdicts[:count],
             np.ones(count, dtype=bool),
             np.full(count, 2, dtype=np.int32),

@@ -1,6 +1,7 @@
 """Proofs for the tabular case studies: answer, confirmation, CPU seconds and memory.
 
     python benchmarks/verify.py [FAMILY...] [--limit 60] [--only TEXT] [--rivals]
+    python benchmarks/verify.py --thirty | --ensense PATH | --vnncomp PATH
 
 Families: committed (the case studies' trees and networks), trees, constrained, linear,
 networks, around, lipschitz. Needs the case studies' data and the extras `train`,
@@ -77,7 +78,16 @@ def main() -> None:
     parser.add_argument(
         "--rivals", action="store_true", help="ask Z3 and Veritas too, as long"
     )
+    parser.add_argument("--thirty", action="store_true", help="thirty common models")
+    parser.add_argument("--ensense", help="a clone of formal-trust-AI/ensense")
+    parser.add_argument("--vnncomp", help="a clone of VNN-COMP/vnncomp2026_benchmarks")
     arguments = parser.parse_args()
+    if arguments.thirty or arguments.ensense or arguments.vnncomp:
+        sys.path.insert(0, str(ROOT))
+        from benchmarks.verify_published import main as ask_published
+
+        ask_published(arguments)
+        return
     if arguments.task:
         limit, rivals = arguments.limit, arguments.rivals
         for line in run_tasks(json.loads(arguments.task), limit, rivals=rivals):

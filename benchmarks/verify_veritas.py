@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.structures.trees import Tree, TreeKeys, Trees
 from nomos.verify.engines.leaves import Reached
+from nomos.verify.engines.search import Deadline
 from nomos.verify.prove import Prover
-from nomos.verify.question.cases import AskedCases, find_violated
+from nomos.verify.question.cases import find_violated
 from nomos.verify.question.conditions import violations
-from nomos.verify.question.symbolic import question
 
 
 def ask_veritas(
@@ -30,10 +31,8 @@ def ask_veritas(
     """Return what Veritas tells, and the CPU seconds that it took; None: not for it."""
     started = time.process_time()
     until = started + seconds
-    schema = prover.domain.schema
-    assert schema is not None
-    asked = question(spec, schema, prover.domain.verifies)
-    model = prover._model(asked.function)
+    cases, model = prover.parse_question(Program(spec, prover.domain), "")
+    asked = cases.question
     trees, dtype = model.structure, prover.data.dtype
     if (
         not isinstance(trees, Trees)
@@ -41,8 +40,8 @@ def ask_veritas(
         or len(asked.calls) != 2
     ):
         return None
-    cases = AskedCases(asked, prover.space, dtype, model.ask)
-    problem = Reached(cases, TreeKeys(trees, prover.space, dtype))
+    keys = TreeKeys(trees, prover.space, dtype)
+    problem = Reached(cases, keys, Deadline(seconds, 0.0))
     answers = []
     for way in violations(asked, trees):
         assert way.labels is not None

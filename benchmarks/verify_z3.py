@@ -14,23 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from nomos.engine.program import Program
 from nomos.lang import core
 from nomos.structures.trees import Tree, Trees
 from nomos.verify.prove import Prover
 from nomos.verify.question.cases import AskedCases, columns_of
 from nomos.verify.question.conditions import HalfSpace, Violation, violations
 from nomos.verify.question.splitting import divide_question
-from nomos.verify.question.symbolic import question
 
 
 def ask_z3(prover: Prover, spec: core.Spec, seconds: float) -> tuple[str, float]:
     """Return Z3's answer within a limit of CPU seconds, and those that it took."""
     started = time.process_time()
-    schema = prover.domain.schema
-    assert schema is not None
-    asked = question(spec, schema, prover.domain.verifies)
-    model = prover._model(asked.function)
-    cases = AskedCases(asked, prover.space, prover.data.dtype, model.ask)
+    cases, _ = prover.parse_question(Program(spec, prover.domain), "")
     parts = [_Encoding(prover, part) for part in divide_question(cases)]
     with _ended_after(seconds):
         answers = [part.answer() for part in parts]
@@ -67,7 +63,7 @@ class _Encoding:
 
         asked = cases.question
         self.z3, self.prover, self.cases, self.asked = z3, prover, cases, asked
-        self.model = prover._model(asked.function)
+        self.model = prover._find_model(cases)
         self.solver = z3.Solver()
         self.codes: dict[str, int] = {}  # of names
         self.variables: dict[str, Any] = {}

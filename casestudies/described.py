@@ -11,15 +11,16 @@ EXAMPLES = 3
 def describe_result(result) -> dict[str, object]:
     """Return the counts, the rate, the groups and some cases of a result."""
     counts, analysis = result.counts, result.analysis
-    names = ("tests", "violations", "judged", "unreadable", "crashed", "flaky")
+    names = ("tests", "violations", "unreadable", "crashed", "flaky")
     if counts.pairs:  # a random model, beside its A/A control
         names += ("pairs", "only_violated", "only_control", "both_violated")
-    rate = clopper_pearson(counts.violations, max(1, counts.judged))
+    rate = clopper_pearson(counts.violations, max(1, counts.evaluated))
     named = {one.name: one.violations for one in result.ensures}
     return {
         "verdict": result.verdict,
         "problem": result.problem,
         **{name: getattr(counts, name) for name in names},
+        "judged": counts.evaluated,
         "ensures": named,
         "low": rate.low,
         "high": rate.high,

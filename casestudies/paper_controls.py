@@ -69,7 +69,7 @@ def against_chance(ours: Sequence[Result], theirs: Sequence[Result]) -> list[Cha
 
 
 def _count_judged(results: Sequence[Result]) -> int:
-    return sum(result.counts.judged for result in results)
+    return sum(result.counts.evaluated for result in results)
 
 
 def _at_least(

@@ -11,9 +11,13 @@ import numpy as np
 from casestudies.paper_controls import ControlReport, control_report
 from casestudies.published import CaseStudy, Model, Setting
 from nomos import Domain, NomosError, run_specs
-from nomos.api import Results, spaces
+from nomos.api import Results
 from nomos.results.result import Result
 from nomos.runner.events import Handler
+from nomos.runner.executors.worker import Setting as WorkerSetting
+from nomos.runner.executors.worker import Worker
+from nomos.runner.jobs import Job
+from nomos.runner.project.naming import project_root
 
 ROOT = Path(__file__).parents[1]
 
@@ -180,8 +184,8 @@ class Bench:
         limit = case.exact if self.exact is None else min(case.exact, self.exact)
         settings = self.settings(case, model)
         specs = [self.spec(case, name) for name in case.properties]
-        counted = spaces(specs, settings=settings, limit=limit)
-        few = [path for path, count in counted.items() if count is not None]
+        worker = Worker(WorkerSetting(project_root(specs[0])))
+        few = [s for s in specs if worker.space(Job(s, settings), limit) is not None]
         if not few:
             return {}
         # Stored are the bugs of the sample: those of all cases are far too many.

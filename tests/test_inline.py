@@ -317,7 +317,7 @@ class Classifier:
         return np.where(people.income > 50, "yes", "no")
 
 
-def judged(frame, ensures, predict, **options):
+def evaluated(frame, ensures, predict, **options):
     text = f"""
     input x1;
     var x2 := x1[income := x1.income + 1];
@@ -334,11 +334,11 @@ def judged(frame, ensures, predict, **options):
 
 def test_what_a_classifier_never_answers_is_told_and_so_is_an_order_of_names(frame):
     predict = Classifier().predict
-    assert judged(frame, 'd1 == "yes" ==> d2 == "yes"', predict).verdict == "holds"
+    assert evaluated(frame, 'd1 == "yes" ==> d2 == "yes"', predict).verdict == "holds"
     with pytest.raises(nomos.NomosError, match="never answers 'Yes'"):
-        judged(frame, 'd2 == "Yes" ==> d1 == "Yes"', predict)
+        evaluated(frame, 'd2 == "Yes" ==> d1 == "Yes"', predict)
     with pytest.raises(nomos.NomosError, match="compares by the alphabet"):
-        judged(frame, "d1 <= d2", predict)
+        evaluated(frame, "d1 <= d2", predict)
 
 
 @pytest.mark.parametrize("budget", [None, 40])
@@ -346,13 +346,13 @@ def test_an_implication_whose_premise_no_case_has_is_no_success(frame, budget):
     def predict(people):
         return Classifier().predict(people)
 
-    found = judged(frame, 'd1 == "Yes" ==> d2 == "Yes"', predict, budget=budget)
+    found = evaluated(frame, 'd1 == "Yes" ==> d2 == "Yes"', predict, budget=budget)
     assert (found.verdict, found.counts.violations) == ("failed", 0)
     assert 'has what stands before `==>` in `d1 == "Yes" ==>' in found.problem
     twice = 'd1 == "Yes" ==> d2 == "Yes"; ensures d1 == "yes" ==> d2 == "yes"'
-    both = judged(frame, twice, predict)
+    both = evaluated(frame, twice, predict)
     assert both.verdict == "holds"
     assert [one.is_vacuous for one in both.ensures] == [True, False]
     assert "none of which has what stands before `==>`" in failure_text(both)
-    nan = judged(frame, "d1 > 0.5 ==> d2 > 0.5", lambda rows: rows.income * np.nan)
+    nan = evaluated(frame, "d1 > 0.5 ==> d2 > 0.5", lambda rows: rows.income * np.nan)
     assert nan.verdict == "failed"

@@ -228,7 +228,7 @@ def test_a_missing_value_is_compared_with_the_value_that_it_should_behave_like()
         spec = relations.like_missing(feature, value)
         counts = nomos.run(spec, inputs=frame, predict=predict, store=False).counts
         assert not counts.crashed
-        return counts.violations if counts.judged else None
+        return counts.violations if counts.evaluated else None
 
     assert violations("age", 35) == 0
     assert violations("age", 31) > 0

@@ -39,7 +39,7 @@ from nomos.runner.options import Options
 from nomos.search.diverse import Diverse
 from nomos.search.guided import Guided
 from nomos.search.making import Making
-from nomos.search.strategy import Mutated, Told, Uniform, generation_rng
+from nomos.search.strategy import Feedback, Mutated, Uniform, generation_rng
 from nomos.structures.trees import Trees
 
 HERE = Path(__file__).parent
@@ -124,7 +124,7 @@ def one_by_one(one: Prepared, how: Any, seed: int, calls: int) -> tuple[int, flo
             if first.argmax() != second.argmax():
                 violated[place] = True
                 found.add(row.tobytes())
-        search.learn(cases, Told(~violated, violated, trend, trend))
+        search.learn(cases, Feedback(~violated, violated, trend, trend))
     return len(found), time.process_time() - began
 
 
@@ -146,9 +146,9 @@ def measure(spec: str, model: str, seed: int, calls: int) -> dict[str, Any]:
     options = Options(search="exhaustive", confirm=10)
     (people,) = Driver(HERE.parents[1], options).run([job], [0]).results
     anywhere = searched(one, Uniform, seed, 200_000)[0].counts
-    share = clopper_pearson(anywhere.violations, anywhere.judged)
+    share = clopper_pearson(anywhere.violations, anywhere.evaluated)
     found: dict[str, Any] = {
-        "people": [people.counts.violations, people.counts.judged],
+        "people": [people.counts.violations, people.counts.evaluated],
         "schema": [share.low, share.high],
         "searches": {},
     }

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from nomos.search.strategy import (
+    Feedback,
     Learns,
     Material,
     Proposal,
-    Told,
     Uniform,
     draw_words,
     join_proposals,
@@ -60,7 +60,7 @@ class Aequitas:
             [Uniform(material).propose_cases(rng, self.size - count), near]
         )
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, told: Feedback) -> None:
         """Keep what is discriminatory."""
         new = cases.values[told.violated]
         if len(new):
@@ -107,7 +107,7 @@ class ExpGA:
         origins = np.full((count, material.inputs), -1)
         return Proposal(values, draw_words(rng, count), origins)
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, told: Feedback) -> None:
         """Keep the fittest, discriminatory or not."""
         good = np.flatnonzero(np.isfinite(told.trend))
         values, near = cases.values[good], told.trend[good]

@@ -168,8 +168,10 @@ def fine_tune(
     steps = getattr(learner, "n_steps", None) or learner.train_freq.frequency
     rollouts = budget.steps / (int(steps) * int(learner.n_envs))
     guided = replace(guided, test_every=max(1, round(rollouts / budget.tests)))
-    judged = replace(guided, settings={**guided.settings, **(held_out or {})})
-    return _train_between(learner, guided, PolicyJudge(judged, control, budget, make))
+    evaluated = replace(guided, settings={**guided.settings, **(held_out or {})})
+    return _train_between(
+        learner, guided, PolicyJudge(evaluated, control, budget, make)
+    )
 
 
 def _train_between(

@@ -14,7 +14,7 @@ from nomos.device import Array
 from nomos.domain.domain import Domain, members
 from nomos.domain.functions import batched
 from nomos.engine.cases import ListedCases
-from nomos.engine.judged import Limits
+from nomos.engine.evaluated import Limits
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import DomainError, NomosError
 from nomos.results.result import Bug, Result
@@ -155,11 +155,11 @@ class PolicyTests:
         # One test more than there are cases: none of them is left out.
         most = len(cases) + 1
         try:
-            judged = engine.run(picked, Limits(most, most), repeat=False)
+            evaluated = engine.run(picked, Limits(most, most), repeat=False)
         finally:
             self._act = None
         names = list(cases)
-        return {names[row] for row in judged.violations.rows.tolist()}
+        return {names[row] for row in evaluated.violations.rows.tolist()}
 
     def _check_result(self, result: Result) -> None:
         """Stop a training that is not tested at all, rather than guide it by nothing."""

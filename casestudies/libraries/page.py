@@ -53,14 +53,14 @@ def cell(campaigns: Sequence[dict[str, Any]], promise: str, column: str) -> str:
     if not own:
         pairs = ({"promise": promise, "learner": name} for name in learners_of(promise))
         return "not run" if any(column_of(pair) == column for pair in pairs) else "-"
-    judged = sum(e["judged"] for e in own)
+    evaluated = sum(e["judged"] for e in own)
     argued = [e for e in own if any(finding_of(e, c) for c in e["causes"])]
     if argued:
         broken = sum(e["violations"] for e in argued)
         return f"broken {broken}/{sum(e['judged'] for e in argued)}"
     if any(e["violations"] for e in own):
-        return f"open {sum(e['violations'] for e in own)}/{judged}"
-    return f"kept {judged}" if judged else "refused"
+        return f"open {sum(e['violations'] for e in own)}/{evaluated}"
+    return f"kept {evaluated}" if evaluated else "refused"
 
 
 def table(study: dict[str, Any]) -> str:
@@ -236,7 +236,7 @@ def _names(learners: Sequence[str]) -> str:
     return ", ".join(name.rpartition(".")[2] for name in learners)
 
 
-def unjudged(study: dict[str, Any]) -> list[str]:
+def unevaluated(study: dict[str, Any]) -> list[str]:
     """Return what was found and is not argued, so that nothing is claimed of it."""
     found = [(e, cause) for finding, e, cause in causes(study) if finding is None]
     found += [
@@ -252,15 +252,15 @@ def unjudged(study: dict[str, Any]) -> list[str]:
 def markdown(study: dict[str, Any]) -> str:
     """Return the generated part of the page."""
     shown = [f for f in FINDINGS if f.name in study["shown"]]
-    judged = sum(e["judged"] for e in study["campaigns"])
+    evaluated = sum(e["judged"] for e in study["campaigns"])
     pairs = sum(len(learners_of(promise)) for promise in PROMISES)
     causes_of_all = {SAME_CAUSE.get(f.name, f.name) for f in shown}
     versions = ", ".join(f"{n} {v}" for n, v in sorted(study["versions"].items()))
-    open_ones = unjudged(study) or ["None."]
+    open_ones = unevaluated(study) or ["None."]
     return "\n".join(
         [
             f"{len(PROMISES)} promises, {len(study['campaigns'])} of {pairs} pairs of"
-            f" promise and learner run, {judged:,} configurations evaluated,"
+            f" promise and learner run, {evaluated:,} configurations evaluated,"
             f" **{len(shown)} distinct broken promises** of {len(causes_of_all)} causes:"
             " what one change of a library would mend is one cause."
             f" Versions: {versions}; all of them, with onnx and protobuf, are in"

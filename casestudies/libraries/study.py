@@ -72,7 +72,9 @@ def campaign(promise: str, learner: str, seed: int, **options: Any) -> Any:
     )
     for failure in results.failures:
         print(f"{promise} of {learner}: {failure.error}", file=sys.stderr)
-    is_tried = len(results) and results[0].counts.judged + results[0].counts.discarded
+    is_tried = (
+        len(results) and results[0].counts.evaluated + results[0].counts.discarded
+    )
     return results[0] if is_tried else None
 
 
@@ -86,7 +88,7 @@ def told(result: Any, **workers: Any) -> dict[str, Any]:
         "promise": result.name,
         "learner": result.subject.model,
         "seed": result.seed,
-        "judged": counts.judged,
+        "judged": counts.evaluated,
         "violations": counts.violations,
         "set_aside": counts.discarded,
         "crashed": counts.crashed,

@@ -25,7 +25,7 @@ def describe_result(result) -> dict[str, object]:
     return {
         "verdict": result.verdict,
         "problem": result.problem,
-        "judged": result.counts.judged,
+        "judged": result.counts.evaluated,
         "violations": result.counts.violations,
         "discarded": result.counts.discarded,
         "crashed": result.counts.crashed,

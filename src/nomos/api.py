@@ -19,10 +19,9 @@ from nomos.errors import NomosError, StoreError
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
     from nomos.report.notebook import ShownResult
     from nomos.results.result import Subject
-    from nomos.runner.driver import Run
     from nomos.runner.events import Handler
     from nomos.runner.executors.worker import Worker
-    from nomos.runner.jobs import Failure
+    from nomos.runner.jobs import Failure, Run
     from nomos.runner.live import Reopened
     from nomos.runner.options import Options
     from nomos.runner.project.discovery import Discovery

@@ -43,7 +43,7 @@ class Placement:
 
 _HERE = Placement()
 _placed: ContextVar[Placement] = ContextVar("placed", default=_HERE)
-_judging: ContextVar[bool] = ContextVar("judging", default=False)
+_is_reference: ContextVar[bool] = ContextVar("is_reference", default=False)
 
 
 def placement() -> Placement:
@@ -51,9 +51,9 @@ def placement() -> Placement:
     return _placed.get()
 
 
-def is_judging() -> bool:
+def is_reference_precision() -> bool:
     """Tell whether networks answer at float32 here, whatever they were loaded for."""
-    return _judging.get()
+    return _is_reference.get()
 
 
 class during(AbstractContextManager[None]):  # noqa: N801 - called as a function
@@ -75,9 +75,9 @@ def place_models(wanted: Placement) -> AbstractContextManager[None]:
     return during(_placed, replace(wanted, device=device, is_auto=is_auto))
 
 
-def judging() -> AbstractContextManager[None]:
+def reference_precision() -> AbstractContextManager[None]:
     """Let networks answer at float32 inside."""
-    return during(_judging, True)
+    return during(_is_reference, True)
 
 
 def resolve_device(device: str) -> str:

@@ -133,7 +133,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     if run.stopped:
         raise KeyboardInterrupt
     result = api.only_result(api.make_displayable(run))
-    if wide and result.counts.crashed and not result.counts.judged:
+    if wide and result.counts.crashed and not result.counts.evaluated:
         raise NomosError(_too_wide(*next(iter(wide.items()))))
     return result
 

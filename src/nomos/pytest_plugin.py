@@ -119,7 +119,7 @@ class SpecItem(pytest.Item):
         options = ("seed", "max_rate", "baseline", "min_cases")
         typed = {name: given(f"--nomos-{name.replace('_', '-')}") for name in options}
         with trusting() if given("--nomos-trust") else nullcontext():
-            # Green is what was judged and passes the gate, nothing else.
+            # Green is what was evaluated and passes the gate, nothing else.
             assert_holds(
                 self.path,
                 models=[] if self.model is None else [self.model],

@@ -15,7 +15,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.functions import BoundBatched
-from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, under_lease
+from nomos.domain.meter import CallsSpent, Meter
 from nomos.domain.records import items
 from nomos.domain.schema import Schema
 from nomos.domain.values import plain
@@ -127,15 +127,11 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
 @contextmanager
 def _metering(meter: Meter) -> Iterator[None]:
     """Count what is asked inside; raises NomosError where that is too much."""
-    granted = meter.grant(None, from_reserve=True)
-    lease = Lease(Grant(granted, "set-up"))
     try:
-        with under_lease(lease):
+        with meter.lease_rest("set-up"):
             yield
     except CallsSpent:
         raise NomosError("`--calls` does not suffice for `--sanity`") from None
-    finally:
-        meter.settle(granted, lease.asked, from_reserve=True)
 
 
 def _run_or_raise(

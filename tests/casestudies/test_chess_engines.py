@@ -79,7 +79,7 @@ def test_an_engine_is_asked_and_the_control_is_clean() -> None:
         store=False,
         recheck=False,
     )[0]
-    assert (found.verdict, found.counts.judged) == ("holds", 4)
+    assert (found.verdict, found.counts.evaluated) == ("holds", 4)
 
 
 def test_specs_are_right_and_what_is_not_there_says_how_to_get_it() -> None:

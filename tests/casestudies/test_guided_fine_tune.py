@@ -55,7 +55,7 @@ SMALL = TuningBudget(steps=256, tests=2, cases=10, games=3, environments=2, lose
 QUICK = replace(SMALL, algorithm={"n_steps": 64, "batch_size": 32})
 
 
-def judged(bugs: int, reward: float) -> Judgement:
+def evaluated(bugs: int, reward: float) -> Judgement:
     return Judgement(cases=1000, bugs=bugs, chance=2, reward=reward, error=1.0)
 
 
@@ -83,11 +83,11 @@ def tuned(before: Judgement, after: Judgement) -> FineTuned:
     ],
 )
 def test_the_verdict_claims_no_more_than_the_figures_do(bugs, reward, verdict):
-    assert tuned(judged(100, 200.0), judged(bugs, reward)).verdict == verdict
+    assert tuned(evaluated(100, 200.0), evaluated(bugs, reward)).verdict == verdict
 
 
 def test_what_is_told_names_the_inputs_and_what_chance_does():
-    told = str(tuned(judged(100, 200.0), judged(60, 195.0)))
+    told = str(tuned(evaluated(100, 200.0), evaluated(60, 195.0)))
     assert "before: 100 bugs in 1000 cases, 2 by chance alone; reward 200.0" in told
     assert "after:  60 bugs" in told
     assert "on the same inputs, other cases" in told

@@ -171,7 +171,7 @@ from casestudies.libraries.study import campaign, learners_in
 for promise in PROMISES:
     for learner in [n for n in learners_in(sys.argv[1]) if n in learners_of(promise)][:1]:
         counts = campaign(promise, learner, 1, budget=2).counts
-        assert counts.judged and not counts.crashed, (promise, learner, counts)
+        assert counts.evaluated and not counts.crashed, (promise, learner, counts)
         print(promise)
 """
 

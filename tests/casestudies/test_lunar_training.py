@@ -36,8 +36,8 @@ TINY = Setting(
 
 
 def run(arm: str, base: int, seed: int, bugs: int, reward: float) -> dict:
-    judged = {"relax_bugs": bugs, "control_bugs": 1, "reward": reward}
-    judged |= {"landed": 0.9, "won": 0.1}
+    evaluated = {"relax_bugs": bugs, "control_bugs": 1, "reward": reward}
+    evaluated |= {"landed": 0.9, "won": 0.1}
     return {
         "arm": arm,
         "base": base,
@@ -46,7 +46,7 @@ def run(arm: str, base: int, seed: int, bugs: int, reward: float) -> dict:
         "cpu_s": {"all": 1800.0},
         "guided_steps": 0.5,
         "tests": [{"steps": 100 * n, "bugs": bugs, "reward": reward} for n in range(3)],
-        "chosen": {"last": {"test": 2, **judged}},
+        "chosen": {"last": {"test": 2, **evaluated}},
     }
 
 

@@ -90,7 +90,7 @@ def test_a_released_potential_is_asked() -> None:
     text = (STUDY / "control.nom").read_text().replace("import matter;", "")
     domain = lambda: Matter("chgnet")  # noqa: E731
     found = run(text, domain=domain, budget=2, search="random", recheck=False)
-    assert (found.counts.violations, found.counts.judged) == (0, 2)
+    assert (found.counts.violations, found.counts.evaluated) == (0, 2)
 
 
 def test_ten_specs_of_ten_lines_and_what_is_not_there() -> None:

@@ -103,9 +103,9 @@ TABLES = (
 )
 
 
-def write_table(name: str, folder: Path) -> MessyTable:
-    """Write the messy table of a name; the same one each time."""
-    rng = np.random.default_rng(TABLES.index(name))
+def write_table(name: str, folder: Path, seed: int = 0) -> MessyTable:
+    """Write the messy table of a name and a seed; the same one each time."""
+    rng = np.random.default_rng(TABLES.index(name) + len(TABLES) * seed)
     count = 1 if name == "one" else 240
     frame = pd.DataFrame(_change(name, rng, count), dtype=object)
     if name == "dates":

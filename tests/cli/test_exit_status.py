@@ -1,4 +1,4 @@
-"""The exit status of one result, as a table: 0 only where everything was judged."""
+"""The exit status of one result, as a table: 0 only where everything was evaluated."""
 
 from __future__ import annotations
 

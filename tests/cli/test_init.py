@@ -87,6 +87,7 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     assert result.exit_code == 0, result.output
     assert "`label` is taken for what is right" in result.output
     assert '`Größe (cm) "barfuß"` has missing values' in result.output
+    assert "gets the days since 1970-01-01 for `joined`, and must" in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out
     assert run_specs(folder, "fmt", "--check", "specs")[0] == 0
@@ -95,17 +96,33 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
     assert "crashed=0" in out
 
 
-def test_the_command_finds_a_function_in_the_current_folder(folder):
-    (folder / "here_only.py").write_text("def judge(rows):\n    return rows[:, 0]\n")
-    write_csv(folder / "rows.csv", ["a", "b"], [[1, 2], [5, 4], [9, 9]])
+@pytest.mark.parametrize("model", ["here_only:judge", "models/judge.pkl"])
+def test_the_command_finds_modules_in_the_current_folder_and_beside_a_pickle(
+    folder, model
+):
+    (folder / "models").mkdir()
+    source = "def judge(rows):\n    assert rows.shape[1] == 2\n    return rows[:, 0]\n"
+    beside = folder / ("models" if model.endswith(".pkl") else ".")
+    (beside / "here_only.py").write_text(source)
+    # What pickle writes for a function: where it is found.
+    (folder / "models" / "judge.pkl").write_bytes(b"\x80\x04chere_only\njudge\n.")
+    # Only without its last column does the table have what the model takes.
+    write_csv(folder / "rows.csv", ["a", "b", "c"], [[1, 2, 3], [5, 4, 3], [9, 9, 9]])
     command = shutil.which("nomos", path=str(Path(sys.executable).parent))
     assert command is not None
     for arguments in (
-        ("init", "new", "--model", "here_only:judge", "--data", "rows.csv"),
-        ("run", "new/specs", "--quiet"),
+        ("init", "new", "--model", model, "--data", "rows.csv", "--trust"),
+        ("run", "new/specs", "--quiet", "--trust"),
     ):
         done = subprocess.run([command, *arguments], cwd=folder, check=False)
         assert done.returncode == 0
+    (beside / "here_only.py").write_text("def judge(rows):\n    1 / 0\n")
+    done = subprocess.run(
+        [command, "init", "other", "--model", model, "--data", "rows.csv", "--trust"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    # Of the first rows, and of all specs at once.
+    assert done.stdout.count("ZeroDivisionError") == 2, done.stdout
 
 
 def test_a_table_of_remarks_alone_is_refused(folder):

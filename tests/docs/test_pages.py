@@ -159,7 +159,7 @@ class Page:
         assert not found.failures, [str(failure) for failure in found.failures]
         for result in found:
             assert result.verdict != "failed", (result.problem, result.crashes[:1])
-            assert result.counts.judged, result
+            assert result.counts.evaluated, result
 
     def python(self, block: Block) -> str:
         output = io.StringIO()

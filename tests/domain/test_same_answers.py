@@ -48,6 +48,27 @@ COLUMNS: dict[str, tuple[Any, Any, bool]] = {
         np.append(SOME + 0.01, 1e9),
         False,
     ),
+    "random scores beside many outliers": (
+        *(np.append(RNG.random(400), np.geomspace(1e6, 1e12, 180)) for _ in "12"),
+        False,
+    ),
+    "rare random scores beside outliers": (
+        *(
+            np.concatenate([np.zeros(900), RNG.random(80), np.full(20, 1e9)])
+            for _ in "12"
+        ),
+        False,
+    ),
+    "rounded reals beside many outliers": (
+        np.append(SOME, np.geomspace(1e6, 1e12, 180)),
+        np.append(SOME * ROUNDED, np.geomspace(1e6, 1e12, 180)),
+        True,
+    ),
+    "a real near zero that is the rest of large ones": (
+        np.append(SOME, 0.0),
+        np.append(SOME, 3e-6),
+        True,
+    ),
     "one real that never varies": (np.full(9, 0.1), np.full(9, 0.1 + 1e-8), True),
     "vectors with a random column": (
         np.stack([SOME * 1e6, RNG.random(400)], axis=1),

@@ -21,8 +21,8 @@ from nomos.domain.domain import offer_of
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits, is_test
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
-from nomos.engine.judged import Limits, is_test
 from nomos.engine.program import Program
 from nomos.lang.checking.check import check_spec
 
@@ -186,7 +186,7 @@ class Whole(Small):
 
 
 @dataclass(frozen=True)
-class Told:
+class Feedback:
     """What is known of a case afterwards."""
 
     verdict: Verdict
@@ -200,7 +200,7 @@ class Told:
 class Tale:
     """What became of the first cases of a campaign."""
 
-    cases: list[Told]
+    cases: list[Feedback]
     discards: Counter[str]
 
 
@@ -216,7 +216,7 @@ def program_of(
     return Program(checked.spec, domain, modules=modules)
 
 
-def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
+def in_isolation(program: Program, count: int, seed: int = 0) -> Tale:
     """Run cases one by one: the plain meaning of a spec."""
     alone, stream = Interpreter(program), Stream(seed, program.spec.name)
     cases, discards = [], Counter()
@@ -230,7 +230,7 @@ def told_alone(program: Program, count: int, seed: int = 0) -> Tale:
             why = outcome.why
         if outcome.verdict is Verdict.DISCARDED:
             discards[outcome.why] += 1
-        cases.append(Told(outcome.verdict, spent, outcome.calls, choices, why))
+        cases.append(Feedback(outcome.verdict, spent, outcome.calls, choices, why))
     return Tale(cases, discards)
 
 
@@ -257,25 +257,25 @@ def told(
     """Run cases in chunks; at most so many for each of them may have to run in isolation."""
     engine, stream = Engine(program, mode), Stream(seed, program.spec.name)
     alone = engine.interpreter = CountedAlone(program)  # type: ignore[assignment]  # alike
-    cases: list[Told] = []
+    cases: list[Feedback] = []
     discards: Counter[str] = Counter()
     for first in range(0, count, batch):
         size = min(batch, count - first)
-        judged = engine.run(RandomCases(stream, first, size), Limits(MUCH, MUCH))
-        assert len(judged) == size
-        found = judged.violations
+        evaluated = engine.run(RandomCases(stream, first, size), Limits(MUCH, MUCH))
+        assert len(evaluated) == size
+        found = evaluated.violations
         assert found.reproduced.all()  # in a batch of its own, each is violated again
-        reasons = [judged.reasons[why] for why in judged.why.tolist() if why >= 0]
+        reasons = [evaluated.reasons[why] for why in evaluated.why.tolist() if why >= 0]
         discards += Counter(reasons)
         violated = {r: found.choices_of(n) for n, r in enumerate(found.rows.tolist())}
-        crashed = {crash.row: crash for crash in judged.crashes}
-        for row, verdict in enumerate(judged.verdicts.tolist()):
+        crashed = {crash.row: crash for crash in evaluated.crashes}
+        for row, verdict in enumerate(evaluated.verdicts.tolist()):
             choices, why = violated.get(row), ""
             if row in crashed:
                 choices, why = crashed[row].choices, crashed[row].error
-            spent = bool(judged.accepted[row])
-            calls = int(judged.calls[row])
-            cases.append(Told(Verdict(verdict), spent, calls, choices, why))
+            spent = bool(evaluated.accepted[row])
+            calls = int(evaluated.calls[row])
+            cases.append(Feedback(Verdict(verdict), spent, calls, choices, why))
     if most_alone is not None and mode != "sequential":
         assert alone.cases <= most_alone * count, (mode, alone.cases, count)
     return Tale(cases, discards)
@@ -296,7 +296,7 @@ def assert_same(
     with warnings.catch_warnings():
         # What numpy warns of, it does to every way alike; verdicts do not depend on it.
         warnings.simplefilter("ignore", RuntimeWarning)
-        expected = told_alone(program, count)
+        expected = in_isolation(program, count)
         alone = share(expected) if alone is None else alone
         straight = program.spec.code.straight is not None
         modes: list[Mode] = ["vectorized", "coroutines"] if straight else ["coroutines"]

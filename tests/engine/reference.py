@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -18,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from nomos import Domain, batched
+from nomos import Domain, batched, random
 from nomos.domain import Category, Date, Flag, Integer, Ordinal, Real, Schema
+from nomos.domain.fields import Draws
 from nomos.engine.pairs import PairIndex, RowChooser
 from nomos.lang.nodes import tree_shape, walk
 from nomos.lang.reading import syntax
@@ -31,6 +33,7 @@ SIZES, MOODS, GRADES = (
 )
 FEATURES = ("age", "share", "size", "mood", "member", "joined")
 UNSEEN = (*MOODS, "odd")
+FUNCTIONS = ("score", "grade", "shares", "noisy")  # which ask about rows
 
 
 class Plain(Domain):
@@ -73,6 +76,18 @@ class Plain(Domain):
         parts = np.stack([rows[:, 0] + 1, rows[:, 2] + 1, rows[:, 4] + 1], axis=1)
         return parts / parts.sum(axis=1, keepdims=True)
 
+    @batched
+    def judge(self, answers: Any) -> Any:
+        return np.asarray(answers) * 2
+
+    @random
+    @batched
+    def noisy(self, rows: Any, draws: Any) -> Any:
+        return [
+            (int(row[0]) + rng.integers(2)) % 3
+            for row, rng in zip(rows, draws, strict=True)
+        ]
+
     def top(self, row: Any) -> list[int]:
         return list(range(int(row[0]) % 4))
 
@@ -89,6 +104,10 @@ class Discard(Exception):
     """The case has no meaning."""
 
 
+class Unchanged(Exception):
+    """The block asked the model more than once, and always about equal inputs."""
+
+
 class Reference:
     """Runs one case after the other; `draw` is handed the kind of a draw and its bounds."""
 
@@ -99,7 +118,10 @@ class Reference:
         self.defs: dict[str, syntax.Def] = {}
         for shared in spec.shared:
             if isinstance(shared, syntax.Param):
-                self.params.setdefault(shared.name.name, self.value(shared.value, {}))
+                value = self.value(shared.value, {})
+                is_date = shared.type is not None and shared.type.name == "date"
+                value = day_of(value) if is_date else value
+                self.params.setdefault(shared.name.name, value)
             elif isinstance(shared, syntax.Def):
                 self.defs[shared.name.name] = shared
 
@@ -125,13 +147,20 @@ class Reference:
         try:
             for drawn in self.spec.inputs:
                 self.draw_input(drawn, env)
-            for var in self.spec.variables:
-                env[var.name.name] = self.value(var.value, env)
-            if not all(self.truth(one.condition, env) for one in self.spec.requires):
-                return "discarded", (), []
-            self.run_block(env)
-            for var in self.spec.later_variables:
-                env[var.name.name] = self.value(var.value, env)
+            guarded = [*self.spec.variables, *self.spec.requires]
+            for one in sorted(guarded, key=lambda one: one.span.start):
+                if isinstance(one, syntax.Var):
+                    env[one.name.name] = self.value(one.value, env)
+                elif not self.truth(one.condition, env):
+                    return "discarded", (), []
+            self.asked: list[Any] = []
+            self.repeats = [self.run_block(env) for _ in range(self.times(env))]
+            if self.is_unchanged():
+                return "unchanged", (), []
+            if not self.spec.repeats:
+                env |= self.repeats[0]
+                for var in self.spec.later_variables:
+                    env[var.name.name] = self.value(var.value, env)
             failed = [
                 n
                 for n, e in enumerate(self.of_cases)
@@ -143,6 +172,27 @@ class Reference:
         except Exception:  # whatever it is
             return "crashed", (), []
         return "violated" if failed else "passed", tuple(failed), told
+
+    def times(self, env: Mapping[str, Any]) -> int:
+        for repeats in self.spec.repeats:
+            return int(
+                repeats.times.value
+                if isinstance(repeats.times, syntax.Number)
+                else env[repeats.times.name]
+            )
+        return 1
+
+    def is_unchanged(self) -> bool:
+        """Tell whether nothing changed; a block that asks about one name alone means it."""
+        assert self.spec.block is not None
+        asked = re.findall(
+            r"(?:score|grade|shares|noisy)\(([^()]*)\)", self.spec.block.code
+        )
+        means_it = len(set(asked)) < 2 and set(asked) <= {"x1", "x2"}
+        if self.spec.allowed or means_it or len(self.asked) < 2:
+            return False
+        first = self.asked[0]
+        return all(np.array_equal(first, one, equal_nan=True) for one in self.asked)
 
     def tell_rate(self, of: Any, env: Mapping[str, Any]) -> tuple[bool, bool]:
         event, given = (
@@ -188,8 +238,18 @@ class Reference:
             )
             env[drawn.name.name] = [row() for _ in range(count)]
 
-    def run_block(self, env: dict[str, Any]) -> None:
-        functions = {n: self.function(n) for n in ("score", "grade", "shares", "top")}
+    def run_block(self, env: dict[str, Any]) -> dict[str, Any]:
+        """Return the outputs of the block."""
+
+        def asking(function: Callable[..., Any]) -> Callable[..., Any]:
+            def ask(row: Any) -> Any:
+                self.asked.append(np.array(row))
+                return function(row)
+
+            return ask
+
+        functions = {n: asking(self.function(n)) for n in FUNCTIONS}
+        functions |= {n: self.function(n) for n in ("top", "judge")}
         names = {**functions, **env}
         names |= {"getFeat": self.get_feature, "setFeat": self.set_feature}
         assert self.spec.block is not None
@@ -199,22 +259,19 @@ class Reference:
             ),
             names,
         )
-        for output in self.spec.outputs:
-            value = names[output.name.name]
-            env[output.name.name] = (
-                value.item() if isinstance(value, np.generic) else value
-            )
+        return {o.name.name: plain_value(names[o.name.name]) for o in self.spec.outputs}
 
     def function(self, name: str) -> Callable[..., Any]:
         method = getattr(self.domain, name)
 
         def call(row: Any) -> Any:
-            value = (
-                method(np.array(row))
-                if name == "top"
-                else method.many(row[None].copy())[0]
-            )
-            return value.item() if isinstance(value, np.generic) else value
+            if name == "top":
+                return method(np.array(row))
+            if name == "noisy":
+                given = [np.array(row)[None], Draws([self.draws.seed()])]
+            else:
+                given = [np.array(row)[None]]
+            return plain_value(method.many(*given)[0])
 
         return call
 
@@ -254,6 +311,9 @@ class Reference:
                 return v
             case syntax.Name(name=name):
                 plain = {"MAX_INT": 2**32 - 1, "inf": math.inf, "missing": None}
+                later = {v.name.name: v.value for v in self.spec.later_variables}
+                if name not in env and name in later:  # of a repeat
+                    return value(later[name])
                 return env[name] if name in env else plain[name]
             case syntax.Feature(subject=subject, feature=feature):
                 return self.get_feature(value(subject), feature.name)
@@ -307,11 +367,13 @@ class Reference:
     def level(self, expr: Any, other: Any, env: Mapping[str, Any]) -> Any:
         """Return a value; a name beside a feature with an order is its position."""
         found = self.value(expr, env)
-        is_size = isinstance(other, syntax.Feature) and other.feature.name == "size"
-        return SIZES.index(found) if is_size and isinstance(found, str) else found
+        is_name = isinstance(found, str) and is_size(other)
+        return SIZES.index(found) if is_name else found
 
     def quantify(self, expr: syntax.Quantifier, env: Mapping[str, Any]) -> Any:
-        over, names = listed(self.value(expr.over, env)), [n.name for n in expr.indices]
+        is_repeats = isinstance(expr.over, syntax.Name) and expr.over.name == "repeats"
+        over = self.repeats if is_repeats else listed(self.value(expr.over, env))
+        names = [n.name for n in expr.indices]
         places = range(len(over))
         chosen = (
             combinations(places, len(names))
@@ -321,6 +383,8 @@ class Reference:
         found: list[Any] = []
         for indices in chosen:
             inner = {**env, **dict(zip(names, indices, strict=True))}
+            if is_repeats:
+                inner |= self.repeats[indices[0]]
             if expr.condition is not None and not self.truth(expr.condition, inner):
                 continue
             one = self.value(expr.body, inner)
@@ -369,14 +433,34 @@ class Reference:
         if name == "randInt":
             if given[0] > given[1]:
                 raise Discard
-            return self.draws.integer(*given)
+            bounds = [int(b) if isinstance(b, Day) else b for b in given]
+            drawn = self.draws.integer(*bounds)
+            return Day(drawn) if any(isinstance(b, Day) for b in given) else drawn
+        if name == "randReal":
+            given = [day_of(one) if isinstance(one, str) else one for one in given]
+            if given[0] > given[1]:
+                raise Discard
+            drawn = self.draws.real(*given)
+            return Day(drawn) if any(isinstance(b, Day) for b in given) else drawn
         if name in ("getFeat", "setFeat"):
             return getattr(
                 self, {"getFeat": "get_feature", "setFeat": "set_feature"}[name]
             )(*given)
-        if name in ("score", "grade", "shares", "top"):
+        if name in (*FUNCTIONS, "top", "judge"):
             return self.function(name)(*given)
         return BUILT_INS[name](*given, **named)
+
+
+def is_size(expr: Any) -> bool:
+    """Tell whether an expression is a feature with an order, or one of several."""
+    match expr:
+        case syntax.Feature(feature=feature):
+            return bool(feature.name == "size")
+        case syntax.Conditional(yes=inner) | syntax.Comprehension(value=inner):
+            return is_size(inner)
+        case syntax.Index(subject=inner):
+            return is_size(inner)
+    return False
 
 
 def calls_in(statement: Any) -> list[str]:
@@ -389,6 +473,7 @@ class Campaign:
 
     def __init__(self, reference: Reference, told: list[Any], exact: bool) -> None:
         self.names, self.exact = list(reference.rates), exact
+        self.params = reference.params
         counts = range(len(self.names))
         self.cases = [sum(case[n][0] for case in told) for n in counts]
         self.hits = [sum(case[n][1] for case in told) for n in counts]
@@ -419,6 +504,9 @@ class Campaign:
             case syntax.Unary(operator="!", operand=inner):
                 truth = self.truth(inner)
                 return None if truth is None else not truth
+            case syntax.Binary(operator="==>", left=a, right=b):
+                negated = syntax.Unary("!", a, span=a.span)
+                return self.truth(syntax.Binary("||", negated, b, span=a.span))
             case syntax.Binary(operator="||" | "&&" as sign, left=a, right=b):
                 truths, decisive = {self.truth(a), self.truth(b)}, sign == "||"
                 if decisive in truths:
@@ -435,6 +523,9 @@ class Campaign:
 
     def compare(self, sign: str, a: Any, b: Any) -> bool | None:
         low, high = self.interval(syntax.Binary("-", a, b, span=a.span))
+        if sign == "!=":
+            truth = self.compare("==", a, b)
+            return None if truth is None else not truth
         if sign == "==":
             return False if low > 0 or high < 0 else True if low == high else None
         truths = {compare(sign, end, 0) for end in (low, high)}
@@ -462,8 +553,15 @@ class Campaign:
         match expr:
             case syntax.Call(function=syntax.Name(name="rate")):
                 return {self.number(expr): 1}, 0
-            case syntax.Number(text=text):
-                return {}, Fraction(text)
+            case syntax.Number() | syntax.Name():
+                return {}, self.constant(expr)
+            case syntax.Binary(operator="*" | "/" as sign, left=a, right=b):
+                one, two = self.weights(a), self.weights(b)
+                if one is None or two is None or (two[0] and (one[0] or sign == "/")):
+                    return None
+                (of, plus), (_, by) = (two, one) if two[0] else (one, two)
+                times = by if sign == "*" else 1 / by
+                return {n: w * times for n, w in of.items()}, plus * times
             case syntax.Unary(operator="-", operand=inner):
                 found = self.weights(inner)
                 return found and ({n: -w for n, w in found[0].items()}, -found[1])
@@ -477,13 +575,30 @@ class Campaign:
                 return sums, one[1] + by * two[1]
         return None
 
+    def constant(self, expr: Any) -> Fraction:
+        if isinstance(expr, syntax.Number):
+            return Fraction(expr.text)
+        return Fraction(self.params[expr.name])
+
     def combine(self, expr: Any) -> tuple[Any, Any]:
         match expr:
             case syntax.Call(function=syntax.Name(name="rate")):
                 level = 1 - 0.05 / len(self.used)
                 return self.limits(self.number(expr), level)[1:]
-            case syntax.Number(text=text):
-                return (Fraction(text),) * 2
+            case syntax.Number() | syntax.Name():
+                return (self.constant(expr),) * 2
+            case syntax.Call(
+                function=syntax.Name(name="min" | "max" as word), arguments=parts
+            ):
+                ends = zip(*map(self.combine, parts), strict=True)
+                low, high = (extreme(word, list(end)) for end in ends)
+                return low, high
+            case syntax.Conditional(test=test, yes=yes, no=no):
+                truth = self.truth(test)
+                if truth is not None:
+                    return self.combine(yes if truth else no)
+                one, two = self.combine(yes), self.combine(no)
+                return min(one[0], two[0]), max(one[1], two[1])
             case syntax.Call(function=syntax.Name(name="abs"), arguments=(inner,)):
                 low, high = self.combine(inner)
                 return max(low, -high, 0), max(abs(low), abs(high))
@@ -491,7 +606,10 @@ class Campaign:
                 low, high = self.combine(inner)
                 return -high, -low
             case syntax.Binary(operator=sign, left=a, right=b):
-                ends = product(self.combine(a), self.combine(b))
+                one, two = self.combine(a), self.combine(b)
+                if sign == "/" and two[0] <= 0 <= two[1]:
+                    return -math.inf, math.inf
+                ends = product(one, two)
                 found = [ARITHMETIC[sign](x, y) for x, y in ends]
                 return min(found), max(found)
         raise AssertionError(expr)

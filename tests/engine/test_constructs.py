@@ -74,6 +74,8 @@ CONSTRUCTS = {
     "in a computed list": "v in top(x1)",
     "in an answer": "1 in p || v in ds",
     "vectors": "norm(p - q) + norm(p * q, 1) + norm(-p / 2, inf) > 5.5",
+    "vectors of other shapes": "v % 2 == 0 && (v < 4 || norm(p - top(x1)) >= 0)",
+    "lists of another length": "v < 3 || v < 5 && sum(p - [y.f for y in [x1 for x in top(x1)]]) > 0",
     "vectors and numbers": "norm(2 * p - 1 + v % 3, inf) > 3",
     "power": "v ** 2 > 20 && 2 ** -v < 1 && -v ** 2 < 0 && v ** 0.5 < 2.7",
     "vector to a power": "sum(p ** 2) + sum(q % 2) > 4",

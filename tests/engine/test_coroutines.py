@@ -13,8 +13,8 @@ from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.coroutines.hub import MOST_LIVE, MOST_TURNS, Coroutine, Hub
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 
 MUCH = 10**9
 BATCHES = {1: 15, 7: 70, 256: 300}
@@ -145,11 +145,11 @@ def test_what_the_model_said_of_an_input_is_not_asked_again(
     make: Callable[..., Any],
 ) -> None:
     domain = Walks()
-    engine, judged = run(make(spec("d = [step(x), step(x)][0]"), domain), 3000)
+    engine, evaluated = run(make(spec("d = [step(x), step(x)][0]"), domain), 3000)
     again = engine.answers.asked_again
     assert 4 <= again <= 30
     assert sum(domain.batches) == engine.answers.rows_sent == 200 + again
-    assert judged.calls.max() == 2 and engine.answers.nondeterministic == 0
+    assert evaluated.calls.max() == 2 and engine.answers.nondeterministic == 0
 
 
 def test_what_a_case_asks_very_often_of_an_input_is_asked(

@@ -11,7 +11,7 @@ import pytest
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine, Mode
-from nomos.engine.judged import Limits
+from nomos.engine.evaluated import Limits
 from nomos.errors import ModelError
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job

@@ -13,12 +13,12 @@ from nomos.engine import part_size
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
-from tests.engine.judging import discards, violated
+from tests.engine.evaluated_chunks import discards, violated
 
 MUCH = 10**9
 ROWS = 1000
@@ -114,15 +114,15 @@ def test_a_model_that_raises_on_one_row_in_a_thousand_crashes_just_there(
     make: Callable[..., Any], mode: Mode
 ) -> None:
     program = make(spec("breaks(x)", "d >= 0"), Scores())
-    judged = judge(program, mode, 3000)
-    assert 0 < len(judged.crashes) < 15
-    for crash in judged.crashes:
+    evaluated = judge(program, mode, 3000)
+    assert 0 < len(evaluated.crashes) < 15
+    for crash in evaluated.crashes:
         assert crash.error == "RuntimeError: 500 is too much"
         assert crash.choices == (500,)
         assert "spec.nom" in crash.traceback
-    passed = int((judged.verdicts == Verdict.PASSED).sum())
-    assert passed == 3000 - len(judged.crashes)
-    assert int(judged.accepted.sum()) == 3000
+    passed = int((evaluated.verdicts == Verdict.PASSED).sum())
+    assert passed == 3000 - len(evaluated.crashes)
+    assert int(evaluated.accepted.sum()) == 3000
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -130,8 +130,8 @@ def test_a_comparison_with_nan_does_not_hold(
     make: Callable[..., Any], mode: Mode
 ) -> None:
     for ensures in ("d == d", "d != 3", "d < 99", "d >= -1"):
-        judged = judge(make(spec("nan(x)", ensures), Scores()), mode, 300)
-        violated = (judged.verdicts == Verdict.VIOLATED).mean()
+        evaluated = judge(make(spec("nan(x)", ensures), Scores()), mode, 300)
+        violated = (evaluated.verdicts == Verdict.VIOLATED).mean()
         assert 0.3 < violated < 0.7, ensures
 
 
@@ -163,17 +163,22 @@ def test_a_run_ends_with_the_last_crash_that_is_allowed(
     crashed = [crash.row for crash in whole.crashes]
     assert len(crashed) > 40
     limit = limit or len(crashed)
-    judged = judge(program, mode, 2000, crashes=limit)
-    assert len(judged.verdicts) == crashed[limit - 1] + 1
-    assert len(judged.crashes) == limit
-    assert judged.verdicts.tolist() == whole.verdicts[: len(judged.verdicts)].tolist()
+    evaluated = judge(program, mode, 2000, crashes=limit)
+    assert len(evaluated.verdicts) == crashed[limit - 1] + 1
+    assert len(evaluated.crashes) == limit
+    assert (
+        evaluated.verdicts.tolist()
+        == whole.verdicts[: len(evaluated.verdicts)].tolist()
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_broken_model_ends_soon(make: Callable[..., Any], mode: Mode) -> None:
-    judged = judge(make(spec("always(x)", "d >= 0"), Scores()), mode, 8192, crashes=100)
-    assert len(judged.crashes) == 100
-    assert len(judged.verdicts) == 100
+    evaluated = judge(
+        make(spec("always(x)", "d >= 0"), Scores()), mode, 8192, crashes=100
+    )
+    assert len(evaluated.crashes) == 100
+    assert len(evaluated.verdicts) == 100
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -188,13 +193,13 @@ def test_a_run_ends_with_the_last_test_of_the_budget(
     engine, end, done = Engine(program, mode), 0, 0
     while done < tests:
         cases = RandomCases(Stream(0, "spec"), end, 3000 - end)
-        judged = engine.run(cases, Limits(tests - done, MUCH))
-        part = slice(end, end + len(judged.verdicts))
-        assert judged.verdicts.tolist() == whole.verdicts[part].tolist()
-        assert judged.accepted.tolist() == whole.accepted[part].tolist()
-        discarded = int((judged.verdicts == Verdict.DISCARDED).sum())
-        assert int((judged.why >= 0).sum()) == discarded
-        end, done = part.stop, done + int(judged.accepted.sum())
+        evaluated = engine.run(cases, Limits(tests - done, MUCH))
+        part = slice(end, end + len(evaluated.verdicts))
+        assert evaluated.verdicts.tolist() == whole.verdicts[part].tolist()
+        assert evaluated.accepted.tolist() == whole.accepted[part].tolist()
+        discarded = int((evaluated.verdicts == Verdict.DISCARDED).sum())
+        assert int((evaluated.why >= 0).sum()) == discarded
+        end, done = part.stop, done + int(evaluated.accepted.sum())
     assert done == tests
     assert whole.accepted[:end].sum() == tests and whole.accepted[end - 1]
 
@@ -293,9 +298,9 @@ def test_a_part_that_does_not_fit_is_halved_until_one_case_is_left(
             raise error
         return engine._run_part(part, Limits(MUCH, MUCH))
 
-    judged = engine._run_next(cases, 0, 100, judge_few)
+    evaluated = engine._run_next(cases, 0, 100, judge_few)
     assert sizes[0] == 100
-    assert 5 <= sizes[-1] == len(judged) <= 10
+    assert 5 <= sizes[-1] == len(evaluated) <= 10
     with pytest.raises(MemoryError):
         engine._run_next(cases, 0, 100, lambda part: judge_few(part, 0))
     assert sizes[-1] == 1
@@ -338,16 +343,16 @@ def test_listed_cases_are_run_as_they_are(make: Callable[..., Any]) -> None:
     cases = ListedCases(known)
     assert cases.count == 4 and cases.part(1, 2).count == 2
     for mode in MODES:
-        judged = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
-        assert violated(judged) == {0: (10, 2), 2: (12, 0)}
+        evaluated = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
+        assert violated(evaluated) == {0: (10, 2), 2: (12, 0)}
 
 
 def test_a_violation_comes_back_alone(make: Callable[..., Any]) -> None:
     program = make(spec("predict(x)", "d == 1"), Scores())
     engine = Engine(program)
-    judged = engine.run(RandomCases(Stream(0, "spec"), 0, 2000), Limits(MUCH, 1))
-    assert violated(judged)
-    for choices in violated(judged).values():
+    evaluated = engine.run(RandomCases(Stream(0, "spec"), 0, 2000), Limits(MUCH, 1))
+    assert violated(evaluated)
+    for choices in violated(evaluated).values():
         outcome = engine.interpreter.run(replay_draws(choices))
         assert outcome.verdict is Verdict.VIOLATED
         assert outcome.values["x"][0] == choices[0]
@@ -387,9 +392,11 @@ def test_each_run_counts_the_answers_that_moved_in_it(make: Callable[..., Any]) 
         engine.run(RandomCases(Stream(0, "spec"), first, 700), Limits(MUCH, MUCH))
         for first in range(0, 4200, 700)
     ]
-    assert sum(judged.nondeterministic > 0 for judged in runs) > 1
+    assert sum(evaluated.nondeterministic > 0 for evaluated in runs) > 1
     assert (
-        sum(judged.nondeterministic for judged in runs)
+        sum(evaluated.nondeterministic for evaluated in runs)
         == engine.answers.nondeterministic
     )
-    assert sum(judged.asked_again for judged in runs) == engine.answers.asked_again
+    assert (
+        sum(evaluated.asked_again for evaluated in runs) == engine.answers.asked_again
+    )

@@ -11,8 +11,8 @@ from nomos import Domain, batched
 from nomos.engine.cases import ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.space import list_cases
 from nomos.lang.checking.params import bind_params
 
@@ -163,8 +163,8 @@ def test_a_real_draw_is_recorded_by_its_bits_and_replayed_exactly(make) -> None:
 def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
     program = make(REAL, Numbers)
     engine = Engine(program)
-    judged = engine.run(RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9))
-    known = judged.violations.choices
+    evaluated = engine.run(RandomCases(Stream(0, "spec"), 0, 500), Limits(10**9, 10**9))
+    known = evaluated.violations.choices
     assert 20 < len(known) < 80
     again = engine.run(ListedCases(known), Limits(10**9, 10**9))
     assert (again.verdicts == Verdict.VIOLATED).all()

@@ -12,10 +12,10 @@ from nomos.domain import Integer, OneHot
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream, replay_draws
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Outcome, Verdict
-from nomos.engine.judged import Limits
 from nomos.errors import ModelError
-from tests.engine.judging import violated
+from tests.engine.evaluated_chunks import violated
 
 MUCH = 10**9
 
@@ -168,9 +168,9 @@ def test_choices_are_those_of_the_case_alone(make: Callable[..., Any]) -> None:
     program = make(text, People())
     for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 500)
-        judged = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
-        assert violated(judged)
-        for choices in violated(judged).values():
+        evaluated = Engine(program, mode).run(cases, Limits(MUCH, MUCH))
+        assert violated(evaluated)
+        for choices in violated(evaluated).values():
             assert len(choices) == 2 and choices[1] == 2 and choices[0] >= 10
 
 
@@ -178,9 +178,12 @@ def test_a_broken_model_spends_budget_and_ends(make: Callable[..., Any]) -> None
     program = make(spec("d = broken(x1)"), People())
     for mode in ("vectorized", "coroutines", "sequential"):
         cases = RandomCases(Stream(0, "p"), 0, 5000)
-        judged = Engine(program, mode).run(cases, Limits(MUCH, 50))
+        evaluated = Engine(program, mode).run(cases, Limits(MUCH, 50))
         assert (
-            len(judged.crashes) == len(judged.verdicts) == judged.accepted.sum() == 50
+            len(evaluated.crashes)
+            == len(evaluated.verdicts)
+            == evaluated.accepted.sum()
+            == 50
         )
 
 
@@ -231,9 +234,9 @@ def test_a_record_that_cannot_be_made_in_the_block_is_told_as_such(
         "import people;\ninput x1;\noutput d;\n"
         '{\n  d = predict(setFeat(x1, "town", strConcat("Bo", "nn")))\n}\nensures d > 0;\n'
     )
-    judged = Engine(make(text, Strict())).run(
+    evaluated = Engine(make(text, Strict())).run(
         RandomCases(Stream(0, "p"), 0, 9), Limits(MUCH, MUCH)
     )
-    assert {crash.error for crash in judged.crashes} == {
+    assert {crash.error for crash in evaluated.crashes} == {
         "ValueError: feature `town` has no level 'Bonn'; it has 'Aix', 'Bern', 'Cork'"
     }

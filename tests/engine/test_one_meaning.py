@@ -14,8 +14,8 @@ from nomos.domain import Integer, Real, total
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from tests.sizes import one_of, size
 
 BATCHES = {1: 14, 7: 42, 150: size(84, 150)}
@@ -384,8 +384,8 @@ def test_two_calls_of_a_case_never_share_an_answer(
     violated = 0
     for first in range(0, 1000, batch):
         cases = RandomCases(Stream(0, "spec"), first, batch)
-        judged = engine.run(cases, Limits(10**9, 10**9))
-        violated += int((judged.verdicts == Verdict.VIOLATED).sum())
+        evaluated = engine.run(cases, Limits(10**9, 10**9))
+        violated += int((evaluated.verdicts == Verdict.VIOLATED).sum())
     assert 150 < violated < 850  # remembered answers make the share coarse
     if mode != "sequential" and text is TWICE:
         assert engine.answers.asked_again > 4
@@ -399,8 +399,8 @@ def test_one_item_drawn_twice_is_asked_twice(
     text = PAIR.replace("x1 != x2 ==> d1 != d2", "x1 == x2 ==> d1 == d2")
     engine = Engine(make(text, Coin()), mode)
     cases = RandomCases(Stream(0, "spec"), 0, 3000)
-    judged = engine.run(cases, Limits(10**9, 10**9))
-    assert (judged.verdicts == Verdict.VIOLATED).any()
+    evaluated = engine.run(cases, Limits(10**9, 10**9))
+    assert (evaluated.verdicts == Verdict.VIOLATED).any()
 
 
 @pytest.mark.parametrize("mode", ["vectorized", "coroutines"])

@@ -14,8 +14,8 @@ from nomos.domain import Integer
 from nomos.engine.cases import ListedCases, MadeCases, MadeInputs, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 
 SPEC = """
 import d;
@@ -61,8 +61,8 @@ def test_other_records_and_labels_are_judged(
     engine = Engine(make(SPEC, Numbers()), mode)
     own = engine.with_inputs(np.array([[3.0], [4.0], [1.0]]), [0, 0, 3])
     cases = ListedCases(np.array([[0, 1], [1, 1], [2, 1]]))
-    judged = own.run(cases, ALL, repeat=False)
-    assert judged.verdicts.tolist() == [
+    evaluated = own.run(cases, ALL, repeat=False)
+    assert evaluated.verdicts.tolist() == [
         Verdict.PASSED,
         Verdict.VIOLATED,
         Verdict.VIOLATED,
@@ -79,9 +79,9 @@ def test_a_known_draw_outside_its_range_is_a_crash_in_every_way(
     make: Callable[..., Any], mode: Mode
 ) -> None:
     engine = Engine(make(SPEC, Numbers()), mode)
-    judged = engine.run(ListedCases(np.array([[0, 6], [0, 5]])), ALL, repeat=False)
-    assert judged.verdicts.tolist() == [Verdict.CRASHED, Verdict.PASSED]
-    assert "not in 1..5" in judged.crashes[0].error
+    evaluated = engine.run(ListedCases(np.array([[0, 6], [0, 5]])), ALL, repeat=False)
+    assert evaluated.verdicts.tolist() == [Verdict.CRASHED, Verdict.PASSED]
+    assert "not in 1..5" in evaluated.crashes[0].error
 
 
 @pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])
@@ -108,11 +108,11 @@ def test_made_records_are_judged_in_parts_and_the_data_stays(
     words = np.zeros((5, 1), dtype=np.uint64)  # v is x.a + 1
     cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 5)
     whole = [Verdict.PASSED, Verdict.VIOLATED] * 2 + [Verdict.PASSED]
-    judged = engine.run_made(cases, ALL, batch=2)
-    assert judged.verdicts.tolist() == whole
-    assert judged.violations.rows.tolist() == [1, 3]
-    assert judged.violations.records is not None
-    assert judged.violations.records[:, 0, 0].tolist() == [5, 6]
+    evaluated = engine.run_made(cases, ALL, batch=2)
+    assert evaluated.verdicts.tolist() == whole
+    assert evaluated.violations.rows.tolist() == [1, 3]
+    assert evaluated.violations.records is not None
+    assert evaluated.violations.records[:, 0, 0].tolist() == [5, 6]
     for batch in (None, 2):
         some = engine.run_made(cases, Limits(3, 2**62), batch=batch)
         assert some.verdicts.tolist() == whole[:3]
@@ -133,6 +133,6 @@ def test_made_records_that_crash_end_a_run_in_parts_at_the_limit(
     rows = np.array([[1.0], [5.0], [2.0], [5.0], [3.0], [5.0]])
     words = np.zeros((6, 1), dtype=np.uint64)
     cases = MadeCases(Stream(0, "a"), 0, MadeInputs(rows, 1, words), 0, 6)
-    judged = engine.run_made(cases, Limits(2**62, 2), batch=1)
-    assert judged.verdicts.tolist() == [Verdict.PASSED, Verdict.CRASHED] * 2
-    assert [crash.row for crash in judged.crashes] == [1, 3]
+    evaluated = engine.run_made(cases, Limits(2**62, 2), batch=1)
+    assert evaluated.verdicts.tolist() == [Verdict.PASSED, Verdict.CRASHED] * 2
+    assert [crash.row for crash in evaluated.crashes] == [1, 3]

@@ -13,8 +13,8 @@ from nomos.domain import Category, Integer, OneHot, Real, Schema
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.pairs import PairIndex
 from nomos.errors import DomainError
 
@@ -95,11 +95,11 @@ def test_pairs_are_drawn_and_judged_the_same_everywhere(
 ) -> None:
     program = make(SPEC.format(excepted=excepted), Few)
     same(program, 60, {7: 35, 60: 60})
-    judged = Engine(program).run(
+    evaluated = Engine(program).run(
         RandomCases(Stream(0, "spec"), 0, 500), Limits(900, 900)
     )
-    assert not (judged.verdicts == Verdict.DISCARDED).any()
-    drawn = {tuple(c[1:3]) for c in judged.violations.choices.tolist()}
+    assert not (evaluated.verdicts == Verdict.DISCARDED).any()
+    drawn = {tuple(c[1:3]) for c in evaluated.violations.choices.tolist()}
     assert drawn <= all_pairs(ROWS, EXCEPTED[excepted])
 
 
@@ -107,10 +107,10 @@ def test_each_pair_is_as_likely_as_any_other(make: Any) -> None:
     program = make(
         SPEC.format(excepted=", except sex, a").replace("<= d2", "> 9 + d2"), Few
     )
-    judged = Engine(program).run(
+    evaluated = Engine(program).run(
         RandomCases(Stream(1, "s"), 0, 9000), Limits(9999, 9999)
     )
-    pairs = Counter(tuple(c[1:3]) for c in judged.violations.choices.tolist())
+    pairs = Counter(tuple(c[1:3]) for c in evaluated.violations.choices.tolist())
     expected = all_pairs(ROWS, (0, 1))
     assert pairs.keys() == expected
     mean = sum(pairs.values()) / len(expected)

@@ -15,12 +15,12 @@ from nomos.domain.values import is_value
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.meaning.operators import BUILT_INS, concatenate, differ, equal
 from nomos.engine.program import isolate_item
 from nomos.lang.types import SHARED_WORDS
-from tests.engine.judging import violated
+from tests.engine.evaluated_chunks import violated
 
 SPEC = """
 import d;
@@ -384,6 +384,6 @@ def test_a_domain_has_its_own_version_of_each_later_word(
     assert program.spec.k == 2
     for mode in ("sequential", "coroutines", "vectorized"):
         cases = RandomCases(Stream(1, "words"), 0, 50)
-        judged = Engine(program, mode).run(cases, Limits(50, 9))
-        assert 0 < len(violated(judged)) < 50
-        assert judged.calls.max() == 2
+        evaluated = Engine(program, mode).run(cases, Limits(50, 9))
+        assert 0 < len(violated(evaluated)) < 50
+        assert evaluated.calls.max() == 2

@@ -12,8 +12,8 @@ from nomos.domain import Integer
 from nomos.engine import space as spaces
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Interpreter, Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.space import estimate_space, list_cases
 from tests.engine.odometer import Odometer
 
@@ -42,6 +42,15 @@ class Few(Domain):
         return int(rng.integers(n))
 
 
+class Slow(Few):
+    asked = 0
+
+    @batched
+    def slow(self, items: Any, draws: Any) -> Any:
+        self.asked += len(draws)
+        return draws
+
+
 def spec(middle: str, block: str = "d = predict(x)", after: str = "") -> str:
     block = block.replace("\n", "\n  ")
     return (
@@ -57,6 +66,10 @@ MIDDLES = {
     "a draw that depends on a draw": "var v := randInt(0, 2);\nvar w := randInt(v, 3);",
     "a draw in some cases only": "var v := x.a > 2 && randInt(0, 2) == 1;\nvar w := randInt(0, 1);",
     "two inputs": "var v := 0;",
+    "a draw behind a discard": (
+        "var v := picky(x.a + randInt(0, 2));\nrequires v != 2;\nvar w := randInt(0, 1);"
+    ),
+    "a draw in a branch": "var v := if x.a > 2 then randInt(0, 1) else randInt(2, 4);",
     "discards and crashes": "var v := picky(x.a + randInt(0, 2));\nrequires v != 2;",
 }
 
@@ -83,9 +96,9 @@ def test_every_case_is_tried_once_with_its_own_verdict(
         monkeypatch.setattr(spaces, "_CHUNK", chunk)
         found = {}
         for known in list_cases(program):
-            judged = Engine(program, mode).run(known, Limits(MUCH, MUCH))
+            evaluated = Engine(program, mode).run(known, Limits(MUCH, MUCH))
             for choices, verdict in zip(
-                known.choices(), judged.verdicts.tolist(), strict=True
+                known.choices(), evaluated.verdicts.tolist(), strict=True
             ):
                 assert tuple(choices) not in found
                 found[tuple(choices)] = Verdict(verdict)
@@ -97,6 +110,17 @@ def test_a_space_is_listed_where_it_is_small_enough(make: Callable[..., Any]) ->
     assert Engine(program).space_within(15) == 15
     assert Engine(program).space_within(14) is None
     assert Engine(program).space_within(4) is None
+
+
+def test_functions_behind_the_last_draw_are_not_called(
+    make: Callable[..., Any],
+) -> None:
+    """They may be slow, or paid: cases are listed without them."""
+    domain = Slow()
+    program = make(spec("var v := slow(x.a, randInt(0, 9));"), domain)
+    assert estimate_space(program) == 50
+    assert sum(part.count for part in list_cases(program)) == 50
+    assert domain.asked == 0
 
 
 def test_a_space_of_very_many_draws_is_not_counted(make: Callable[..., Any]) -> None:

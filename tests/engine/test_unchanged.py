@@ -32,7 +32,7 @@ BLOCKS = {
     "branches": "d1 = predict(x1)\n  if d1 > 5:\n    predict(x1)\n  d2 = predict(x2)",
     "handed on": "d1, d2 = map(predict, (x1, x2))",
     "nested": "d1 = twice(predict(x1))\n  d2 = twice(predict(x2))",
-    "judged later": "a, b = predict(x1), predict(x2)\n  d1, d2 = twice(a), twice(b)",
+    "evaluated later": "a, b = predict(x1), predict(x2)\n  d1, d2 = twice(a), twice(b)",
 }
 
 
@@ -94,7 +94,7 @@ class Alike(Table):
         "ds = [predict(x) for x in xs]",
         "ds = [predict(y) for y in ys]",
         "ds = [predict(setFeat(x, 'n', 5)) for x in xs]",
-        "ds = [predict(x) for x in xs]\n          ds = [predict(y) for y in ys]",
+        "ds = [predict(x) for x in xs]\n          es = [predict(y) for y in ys]",
         "ds = [predict(x) for x in xs]\n          d = predict(x1)",
         "d = predict(x1)\n          ds = [predict(x) for x in xs]",
         "ds = [twice(predict(x)) for x in xs]",

@@ -187,6 +187,12 @@ def test_a_model_that_takes_numbers_is_not_asked_about_an_unseen_level(
         return
     with pytest.raises(DomainError, match=refusal):
         nomos.run(SPECS[where], domain=Plans, budget=50)
+    other = SPEC.replace('plan := "Gold"', "age := 30")  # it names no level
+    if where == "declared":
+        with pytest.raises(DomainError, match=refusal):
+            nomos.run(other, domain=Plans, budget=50)
+    else:
+        assert nomos.run(other, domain=Plans, budget=50).counts.tests
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from nomos.lang.reading import syntax
 from nomos.lang.reading.kept import Kept, places_in
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
+from tests.engine.random_specs import write_spec
 from tests.engine.reference import Plain
-from tests.engine.test_reference import write_spec
 from tests.sizes import size
 
 LONGEST = 1024  # characters

@@ -65,7 +65,7 @@ def test_commands_with_a_lying_model(world: World, name: str) -> None:
     write_domain(world.folder, fault)
     statuses = run_all(world, fault)
     assert statuses["check"] == 0
-    # Old and new are one model: nothing is new, and what is not judged is not green.
+    # Old and new are one model: nothing is new, and what is not evaluated is not green.
     if fault.statuses == {3} and fault.alone is None:
         assert statuses["compare"] == 3
         # Else the bug's own case is answered well, or its spec asks for something else.

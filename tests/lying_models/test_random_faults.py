@@ -27,7 +27,7 @@ def drawn(rng: np.random.Generator, choices: list[str]) -> str:
 
 
 def all_judged(folder: Path) -> bool:
-    """Tell whether a run's report says that everything was judged."""
+    """Tell whether a run's report says that everything was evaluated."""
     document = json.loads((folder / "out.json").read_text())
     clean = all(
         run["verdict"] in ("holds", "none-found", "violated")

@@ -50,8 +50,8 @@ def check_files(done: Done, folder: Path) -> list[dict[str, Any]]:
     json.loads((folder / "out.sarif").read_text())
     assert "</html>" in (folder / "out.html").read_text()
     clean = all(r["verdict"] in CLEAN and not r["problem"] for r in runs)
-    judged = clean and runs and not failures
-    assert (done.status == 0) == bool(judged)
+    evaluated = clean and runs and not failures
+    assert (done.status == 0) == bool(evaluated)
     assert (red == 0) == (done.status == 0)
     if done.status == 1:
         assert any(run["verdict"] == "violated" for run in runs)

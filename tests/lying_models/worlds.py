@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from nomos.cli import cli
 from nomos.errors import NomosError, exit_status
 
-GREEN, VIOLATED, NOT_JUDGED = frozenset({0}), frozenset({1}), frozenset({3})
+GREEN, VIOLATED, NOT_EVALUATED = frozenset({0}), frozenset({1}), frozenset({3})
 NOT_GREEN = frozenset({1, 3})
 
 DOMAIN = """\
@@ -117,7 +117,7 @@ MODELS = {
     "depends on the batch": Fault(
         "model",
         "return np.where(len(numbers) > 1, -right, right)",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         alone=GREEN,
     ),
     # The first row of a batch is the only row where a case is run in isolation.
@@ -125,12 +125,12 @@ MODELS = {
         "model", "right[0] = -9\nreturn right", NOT_GREEN
     ),
     "is too high for the first of a batch": Fault(
-        "model", "right[0] = 99\nreturn right", NOT_JUDGED, alone=GREEN
+        "model", "right[0] = 99\nreturn right", NOT_EVALUATED, alone=GREEN
     ),
     "is right about the first of a batch only": Fault(
         "model",
         "out = np.where(numbers % 17 == 3, -1, right)\nout[0] = right[0]\nreturn out",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         alone=GREEN,
     ),
     "has holes for the first of a batch only": Fault(
@@ -146,74 +146,82 @@ MODELS = {
         "model", 'os.write(1, b"below\\n")\nreturn right', GREEN
     ),
     "changes the folder": Fault("model", 'os.chdir("/")\nreturn right', GREEN),
-    "exits": Fault("model", f"{WRONG}sys.exit(0)\nreturn right", NOT_JUDGED),
-    "exits suddenly": Fault("model", f"{WRONG}os._exit(0)\nreturn right", NOT_JUDGED),
+    "exits": Fault("model", f"{WRONG}sys.exit(0)\nreturn right", NOT_EVALUATED),
+    "exits suddenly": Fault(
+        "model", f"{WRONG}os._exit(0)\nreturn right", NOT_EVALUATED
+    ),
     "raises at every third call, and answers then": Fault(
         "model",
         "if asked % 3 == 0: raise TimeoutError('429')\nreturn right",
-        NOT_JUDGED,
+        NOT_EVALUATED,
     ),
     "raises at every seventh call, and answers then": Fault(
         "model",
         "if asked % 7 == 0: raise TimeoutError('429')\nreturn right",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         says="TimeoutError: 429",
     ),
     "raises": Fault(
-        "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_JUDGED
+        "model", f"{WRONG}raise ValueError('no')\nreturn right", NOT_EVALUATED
     ),
     "raises what is no exception": Fault(
-        "model", f"{WRONG}raise BaseException('no')\nreturn right", NOT_JUDGED
+        "model", f"{WRONG}raise BaseException('no')\nreturn right", NOT_EVALUATED
     ),
-    "raises always": Fault("model", "raise ValueError('no')", NOT_JUDGED),
+    "raises always": Fault("model", "raise ValueError('no')", NOT_EVALUATED),
     "recurses": Fault(
         "model",
         f"def again(n): return again(n + 1)\n{WRONG}again(0)\nreturn right",
-        NOT_JUDGED,
+        NOT_EVALUATED,
     ),
     "is out of memory": Fault(
-        "model", f"{WRONG}raise MemoryError\nreturn right", NOT_JUDGED
+        "model", f"{WRONG}raise MemoryError\nreturn right", NOT_EVALUATED
     ),
-    "answers too few": Fault("model", "return right[:-1]", NOT_JUDGED),
+    "answers too few": Fault("model", "return right[:-1]", NOT_EVALUATED),
     "answers too few after a bug": Fault(
         "model",
         f"{HOLES.replace('return', 'out =')}\nreturn out if asked < 9 else out[:-1]",
-        NOT_JUDGED,
+        NOT_EVALUATED,
     ),
-    "answers too many": Fault("model", "return [*right, 1]", NOT_JUDGED),
-    "answers one number": Fault("model", "return 7", NOT_JUDGED),
-    "answers nothing": Fault("model", "return None", NOT_JUDGED),
-    "answers None for each": Fault("model", "return [None] * len(right)", NOT_JUDGED),
+    "answers too many": Fault("model", "return [*right, 1]", NOT_EVALUATED),
+    "answers one number": Fault("model", "return 7", NOT_EVALUATED),
+    "answers nothing": Fault("model", "return None", NOT_EVALUATED),
+    "answers None for each": Fault(
+        "model", "return [None] * len(right)", NOT_EVALUATED
+    ),
     "answers pairs": Fault(
-        "model", "return np.column_stack([right, right])", NOT_JUDGED
+        "model", "return np.column_stack([right, right])", NOT_EVALUATED
     ),
     "answers columns of one": Fault("model", "return right[:, None]", GREEN),
     "answers NaN": Fault("model", "return right * np.nan", VIOLATED),
     "answers a dict": Fault(
-        "model", "return dict.fromkeys(right.tolist())", NOT_JUDGED
+        "model", "return dict.fromkeys(right.tolist())", NOT_EVALUATED
     ),
-    "answers a generator": Fault("model", "return (n for n in right)", NOT_JUDGED),
-    "answers objects": Fault("model", "return [object() for _ in right]", NOT_JUDGED),
-    "answers words": Fault("model", "return [str(n) for n in right]", NOT_JUDGED),
+    "answers a generator": Fault("model", "return (n for n in right)", NOT_EVALUATED),
+    "answers objects": Fault(
+        "model", "return [object() for _ in right]", NOT_EVALUATED
+    ),
+    "answers words": Fault("model", "return [str(n) for n in right]", NOT_EVALUATED),
     "answers a frame": Fault(
         "model",
         "import pandas\nreturn pandas.DataFrame({'n': right, 'm': right})",
-        NOT_JUDGED,
+        NOT_EVALUATED,
     ),
     "changes what it is given": Fault("model", "numbers[:] = 0\nreturn right", GREEN),
     "segfaults": Fault(
         "model",
         f"import ctypes\n{ONCE}ctypes.string_at(0)\nreturn right",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         deadly=True,
     ),
     "exits below Python": Fault(
         "model",
         f"import ctypes\n{WRONG}ctypes.CDLL(None).exit(0)\nreturn right",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         deadly=True,
     ),
-    "hangs": Fault("model", f"{ONCE}time.sleep(999)\nreturn right", NOT_JUDGED, True),
+    "hangs": Fault(
+        "model", f"{ONCE}time.sleep(999)\nreturn right", NOT_EVALUATED, True
+    ),
 }
 # Nothing that these answer breaks the property, but no two times are alike.
 BOUNDED = "a >= 0 && b < 999"
@@ -222,25 +230,25 @@ MODELS |= {
     "answers random class ids": Fault(
         "model",
         "return np.random.default_rng().integers(500, 505, len(right))",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         ensures=BOUNDED,
     ),
     "answers random class ids as reals": Fault(
         "model",
         "return np.random.default_rng().integers(500, 505, len(right)) * 1.0",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         ensures=BOUNDED,
     ),
     "answers random small scores": Fault(
         "model",
         "return np.random.default_rng().random(len(right)) / 100",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         ensures=BOUNDED,
     ),
     "keeps answers by the wrong feature": Fault(
         "model",
         f"{CACHED}return [cache.setdefault(n % 7, n) for n in numbers.tolist()]",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         ensures=BOUNDED,
     ),
     "is wrong about a single row": Fault(
@@ -251,7 +259,7 @@ MODELS |= {
 }
 DOMAINS = {
     **{
-        f"{part} {what}": Fault(part, code, NOT_JUDGED)
+        f"{part} {what}": Fault(part, code, NOT_EVALUATED)
         for part in ("constructor", "inputs", "labels")
         for what, code in {
             "raises": "raise ValueError('no')",
@@ -261,7 +269,7 @@ DOMAINS = {
         }.items()
     },
     **{
-        f"{part} gives {what}": Fault(part, f"return {code}", NOT_JUDGED)
+        f"{part} gives {what}": Fault(part, f"return {code}", NOT_EVALUATED)
         for part in ("inputs", "labels")
         for what, code in {
             "nothing": "None",
@@ -280,24 +288,24 @@ DOMAINS = {
     "inputs are random": Fault(
         "inputs",
         "return np.random.default_rng().permutation(30)",
-        NOT_JUDGED,
+        NOT_EVALUATED,
         ensures=BOUNDED,
     ),
-    "inputs gives no items": Fault("inputs", "return []", NOT_JUDGED),
-    "labels gives too few": Fault("labels", "return [1, 2]", NOT_JUDGED),
-    "cannot be imported": Fault("top", "1 / 0", NOT_JUDGED),
-    "exits when imported": Fault("top", "sys.exit(0)", NOT_JUDGED),
-    "is no Python": Fault("top", "def (:", NOT_JUDGED),
-    "wants a package": Fault("top", "import nomos_wants_this", NOT_JUDGED),
-    "is out of memory when imported": Fault("top", "raise MemoryError", NOT_JUDGED),
+    "inputs gives no items": Fault("inputs", "return []", NOT_EVALUATED),
+    "labels gives too few": Fault("labels", "return [1, 2]", NOT_EVALUATED),
+    "cannot be imported": Fault("top", "1 / 0", NOT_EVALUATED),
+    "exits when imported": Fault("top", "sys.exit(0)", NOT_EVALUATED),
+    "is no Python": Fault("top", "def (:", NOT_EVALUATED),
+    "wants a package": Fault("top", "import nomos_wants_this", NOT_EVALUATED),
+    "is out of memory when imported": Fault("top", "raise MemoryError", NOT_EVALUATED),
     "exits suddenly when imported": Fault(
-        "top", "os._exit(0)", NOT_JUDGED, deadly=True
+        "top", "os._exit(0)", NOT_EVALUATED, deadly=True
     ),
     "exits suddenly when built": Fault(
-        "constructor", "os._exit(0)", NOT_JUDGED, deadly=True
+        "constructor", "os._exit(0)", NOT_EVALUATED, deadly=True
     ),
     "exits suddenly for inputs": Fault(
-        "inputs", "os._exit(0)", NOT_JUDGED, deadly=True
+        "inputs", "os._exit(0)", NOT_EVALUATED, deadly=True
     ),
 }
 FAULTS = MODELS | DOMAINS

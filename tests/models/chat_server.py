@@ -50,6 +50,7 @@ class ChatServer(ThreadingHTTPServer):
         self.answer, self.latency_s, self.faults = answer, latency_s, faults or {}
         self.answer_body: Callable[[str, dict[str, Any]], str] | None = None
         self.plan: dict[int, str] = {}
+        self.raw: dict[str, bytes] = {}  # what is sent at a fault, before the end
         self.is_down = False
         self.hang_s, self.retry_after = 30.0, "0.3"
         self.requests: list[Request] = []
@@ -131,6 +132,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, text: str, fault: str, body: dict[str, Any]) -> None:
         server = self.server
         if fault == "hang":
+            self.close_connection = True
+            return
+        if fault in server.raw:
+            self.wfile.write(server.raw[fault])
             self.close_connection = True
             return
         if fault.isdigit():

@@ -50,6 +50,9 @@ class InferenceServer(ThreadingHTTPServer):
     def begin(self) -> None:
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
+    def handle_error(self, *_: object) -> None:
+        pass  # the other side has gone
+
     def end(self) -> None:
         """Stop, and cut the connections that are open."""
         self.shutdown()

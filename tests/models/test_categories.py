@@ -70,17 +70,27 @@ def test_a_table_without_one_of_the_categories_is_asked_for_those_that_it_has(
     assert np.allclose(loaded.predict(rows[:1]), model.predict(homes[:1]), atol=1e-5)
 
 
-def test_names_of_xgboost_with_letters_beyond_ascii_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "towns",
+    [
+        ("Aix", "Köln", "München", "weiß"),
+        ("Mitte", "Nord-West", "Süd"),  # what is left of it is a name, too
+        ("Köln", "Ulm"),
+        ("łódź", "东京", "東"),
+    ],
+)
+def test_names_of_xgboost_with_letters_beyond_ascii_are_read(
+    tmp_path: Path, towns: tuple[str, ...]
+) -> None:
     library = pytest.importorskip("xgboost")
-    towns = ("Aix", "Köln", "München", "weiß")
     homes = pd.DataFrame({"town": pd.Categorical(np.resize(towns, 200))})
     model = library.XGBRegressor(n_estimators=5, enable_categorical=True)
     model.fit(homes, homes.town.cat.codes)
     model.save_model(tmp_path / "model.ubj")
-    mixed = ("München", "weiß", "Aix", "Köln")
+    mixed = (*towns[2:], *towns[:2])
     loaded = load_model(tmp_path / "model.ubj", schema=Schema(Category("town", mixed)))
     rows = np.array([[mixed.index(town)] for town in towns], float)
-    assert np.allclose(loaded.predict(rows), model.predict(homes[:4]))
+    assert np.allclose(loaded.predict(rows), model.predict(homes[: len(towns)]))
 
 
 def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(
@@ -138,3 +148,40 @@ def test_a_regressor_of_catboost_has_no_classes_and_an_array_no_names() -> None:
     plain = type(model)(iterations=2, verbose=0, allow_writing_files=False)
     loaded = load_model(plain.fit(np.eye(3), [1.5, 2.5, 3.5]))
     assert (loaded.columns, loaded.width) == (None, 3)
+
+
+@pytest.mark.parametrize(
+    ("trained", "levels"),
+    [
+        ([True, False], ("True", "False")),  # as pandas reads a file of such cells
+        (["True", "False"], ("True", "False")),
+        (["missing", "Aix", "NA"], ("", "Aix", "NA")),
+        (["nan", "1.0", "20.0"], ("", "1", "20")),
+        (["<NA>", "1", "20"], ("", "1", "20")),
+    ],
+)
+def test_levels_of_catboost_are_spelt_as_they_were_in_training(
+    trained: list[Any], levels: tuple[str, ...], tmp_path: Path
+) -> None:
+    library = pytest.importorskip("catboost")
+    places = RNG.integers(0, len(levels), 300)
+    kinds = np.array(trained)[places]
+    homes = HOMES[["size"]].assign(
+        kind=kinds if kinds.dtype == bool else kinds.astype(object)
+    )
+    for one_hot in (1, 9):
+        model = library.CatBoostRegressor(
+            iterations=20, verbose=0, cat_features=["kind"], one_hot_max_size=one_hot,
+            allow_writing_files=False,
+        )  # fmt: skip
+        model.fit(homes, homes["size"] + 9 * places)
+        path = saved(model, "catboost", tmp_path / "m.cbm")
+        schema = Schema(Real("size", 0, 9), Category("kind", levels))
+        rows = np.column_stack([homes["size"], places])
+        assert np.allclose(
+            load_model(path, schema=schema).predict(rows), model.predict(homes)
+        )
+        if "missing" in trained and one_hot > 1:
+            schema = Schema(Real("size", 0, 9), Category("kind", ("", "Aix")))
+            with pytest.raises(ModelError, match="knows 'NA' and 'missing' in `kind`"):
+                load_model(path, schema=schema).predict(rows[places < 2])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sqlite3
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +16,11 @@ import pytest
 from nomos import ModelError, load_model
 from nomos.domain.fields import Draws
 from nomos.domain.meter import CallsSpent, Grant, Lease, Terms, under_lease
-from nomos.errors import CallsFailed, ServiceDown
+from nomos.errors import CallsFailed, ServiceDown, Unreadable
 from nomos.models.serving import calls
-from nomos.models.serving.calls import CallFailed
 from nomos.models.serving.endpoints import JsonEndpoint
 from nomos.models.serving.ledger import Ledger, Spent, total_spent
+from nomos.models.serving.replies import CallFailed
 from tests.models.chat_server import ChatServer
 
 pytest.importorskip("httpx")
@@ -96,6 +98,105 @@ def test_what_no_request_will_be_granted_ends_all(
     with pytest.raises(ModelError, match=status):
         ask(load_model(server.model), QUESTIONS, Terms(concurrency=2))
     assert len(server.requests) <= 4
+
+
+def reply(body: bytes, *head: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *head, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+ODD = {
+    "a page": reply(b"<html>hello</html>", "Content-Type: text/html"),
+    "cut short": b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"choices": [',
+    "longer than it says": b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"choices": []}',
+    "a length in words": b"HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\n{}",
+    "no HTTP": b"\x00\xff\xfe\r\n\r\n",
+    "nothing": b"",
+    "an endless head": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000,
+    "a bomb": reply(gzip.compress(b"{" * 10_000_000), "Content-Encoding: gzip"),
+    "no choices": reply(b'{"choices": []}'),
+    "a number": reply(b"3"),
+    "deep": reply(b"[" * 100_000),
+    "bytes": reply(b"\xff\xfe\x00"),
+    "a tool": reply(b'{"choices": [{"message": {"content": 3}}]}'),
+    "a past date": reply(b"", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT", status="429 No"),
+    "a time below zero": reply(b"", "Retry-After: -5", status="429 No"),
+    "no time": reply(b"", "Retry-After: nan", status="503 No"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_no_endpoint_says_is_asked_for_again(
+    name: str, server: ChatServer
+) -> None:
+    model = load_model(server.model)
+    server.raw, server.plan = ODD, {2: name, 3: name}
+    assert ask(model, ["x"]) == ["X"]
+    assert ask(model, ["y", "z"]) == ["Y", "Z"]
+    assert len(server.requests) == 5
+    server.faults = {name: 1.0}
+    with pytest.raises(CallFailed, match="failed after 6 tries") as failure:
+        ask(model, ["x"])
+    assert len(str(failure.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "words"),
+    [
+        ('{"content": null, "tool_calls": [{"id": "1"}]}', "tool_calls", "no text"),
+        ('{"content": ""}', "length", "used up before its first word"),
+        ('{"content": null}', "length", "used up before its first word"),
+    ],
+)
+def test_an_answer_without_a_word_is_unreadable_and_paid_for(
+    message: str, reason: str, words: str, server: ChatServer, tmp_path: Path
+) -> None:
+    said = f'{{"choices": [{{"message": {message}, "finish_reason": "{reason}"}}]}}'
+    server.raw, server.faults = {"none": reply(said.encode())}, {"none": 1.0}
+    prices = {"tiny": {"request": 0.5}}
+    terms = Terms(prices=prices, file=tmp_path / "answers.db", run="r", max_cost=9.0)
+    with pytest.raises(Unreadable, match=words):
+        ask(load_model(server.model), ["x"], terms)
+    assert Ledger(terms.file).money_left("display", terms) == 8.5
+
+
+def test_an_empty_answer_and_a_refusal_are_answers(server: ChatServer) -> None:
+    bodies = ('{"content": ""}', '{"content": null, "refusal": "No."}')
+    for body, answer in zip(bodies, ("", "No."), strict=True):
+        said = f'{{"choices": [{{"message": {body}}}, {{"message": 3}}]}}'
+        server.raw, server.faults = {"none": reply(said.encode())}, {"none": 1.0}
+        assert ask(load_model(server.model), ["x"]) == [answer]
+
+
+def test_a_key_is_sent_to_no_other_address(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
+    with ChatServer() as other:
+        where = f"Location: {other.url}/chat/completions?key=sk-planted"
+        server.raw = {"on": reply(b"", where, status="307 Elsewhere")}
+        server.faults = {"on": 1.0}
+        with pytest.raises(ModelError, match="it sends on to") as failure:
+            ask(load_model(server.model), ["x"])
+        assert len(server.requests) == 1 and not other.requests
+    assert "sk-planted" not in str(failure.value)
+
+
+def test_who_asks_to_wait_for_long_is_down(server: ChatServer) -> None:
+    server.plan, server.retry_after = {1: "429"}, str(10**9)
+    model = load_model(server.model)
+    assert ask(model, ["x"]) == ["X"]
+    with pytest.raises(ServiceDown, match="a pause of 1,000,000,000 s"):
+        ask(model, ["y"])
+    assert len(server.requests) == 2
+
+
+def test_a_lost_request_does_not_hold_up_the_others(server: ChatServer) -> None:
+    server.plan, server.latency_s = {150: "hang"}, 0.01
+    questions = [f"question {number}" for number in range(160)]
+    answers = ask(load_model(server.model), questions)
+    assert answers == [question.upper() for question in questions]
+    assert server.requests[-1].at - server.requests[0].at < 20 < server.hang_s
 
 
 @pytest.mark.parametrize("answered", [0, 10])
@@ -195,6 +296,22 @@ def test_the_oldest_answers_go_first_when_there_are_too_many(tmp_path: Path) -> 
     assert [row[2] for row in ledger.list_answers()] == [40 - found.count(None)]
 
 
+@pytest.mark.parametrize("written", [17, "text", None, 2.5, b"\xff\xfe"])
+def test_what_is_no_answer_of_ours_is_asked_for_again(
+    written: Any, server: ChatServer, tmp_path: Path
+) -> None:
+    terms = Terms(cache="read", file=tmp_path / "answers.db")
+    model = load_model(server.model)
+    assert ask(model, ["x"], terms) == ["X"]
+    file = sqlite3.connect(tmp_path / "answers.db")
+    file.execute("CREATE TABLE copied AS SELECT * FROM answers")
+    file.execute("DROP TABLE answers")
+    file.execute("UPDATE copied SET answer = ?", [written])
+    file.execute("ALTER TABLE copied RENAME TO answers")
+    file.commit()
+    assert ask(model, ["x"], terms) == ["X"] and len(server.requests) == 2
+
+
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "answers.db")
     for campaign in ("one", "two"):
@@ -243,6 +360,33 @@ def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> Non
     with pytest.raises(CallsSpent):
         ask(load_model(server.model), QUESTIONS, terms)
     assert len(server.requests) == 7
+
+
+def test_a_service_that_counts_more_tokens_than_it_was_sent_is_reserved_more_for(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    """Each answer costs 22, where 10 for each token in and out say 1.37 at most."""
+    prices = {"tiny": {"input": 10_000, "output": 1_000_000}}
+    terms = Terms(concurrency=1, file=tmp_path / "a.db", prices=prices, max_cost=50)
+    said = '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": %d, "completion_tokens": 1}}'
+    server.raw, server.faults = {"many": reply((said % 900).encode())}, {"many": 1.0}
+    with pytest.raises(CallsSpent):
+        ask(load_model(f"{server.model}?max_tokens=1"), QUESTIONS, terms)
+    assert 10 * len(server.requests) <= 50 * 0.8
+
+
+@pytest.mark.parametrize("tokens", ["-9", "1e9", "null", "1" + 400 * "0"])
+def test_counts_of_tokens_that_cannot_be_leave_what_was_reserved(
+    server: ChatServer, tmp_path: Path, tokens: str
+) -> None:
+    prices = {"tiny": {"input": 1.0, "output": 1.0}}
+    terms = Terms(file=tmp_path / "a.db", prices=prices, max_cost=1)
+    said = '{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 1, "completion_tokens": NUMBER}}'
+    raw = reply(said.replace("NUMBER", tokens).encode())
+    server.raw, server.faults = {"many": raw}, {"many": 1.0}
+    assert ask(load_model(server.model), ["x"], terms) == ["a"]
+    spent = total_spent(list(Ledger(terms.file).spent_in("one").values()))
+    assert spent.requests == 1 and spent.cost > 0
 
 
 def test_the_key_is_sent_and_stands_in_no_error(

@@ -212,7 +212,8 @@ def test_the_extras_of_the_models_in_a_folder_are_known_without_loading_one(
     (tmp_path / "deep" / "flow").mkdir(parents=True)
     (tmp_path / "deep" / "any.bin").write_bytes(pickle.dumps([1]))
     (tmp_path / "deep" / "flow" / "MLmodel").write_text("flavors: {}")
-    assert extras_below(tmp_path) == ["mlflow", "sklearn"]
+    (tmp_path / "deep" / "rows.Parquet").write_bytes(b"PAR1")
+    assert extras_below(tmp_path) == ["arrow", "mlflow", "sklearn"]
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
@@ -368,6 +369,20 @@ def test_keras_without_a_backend_names_the_extra_that_has_one(
     hide(monkeypatch, "torch")
     with pytest.raises(ModelError, match=r"pip install 'nomos-ml\[keras\]'$"):
         load_model(path)
+
+
+def test_a_pipeline_of_named_columns_asks_for_pandas_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    schema = Schema(Category("town", ("Aix", "Bern")), Real("size", 0, 9))
+    frame = pandas.DataFrame({"town": [0, 1], "size": [1.0, 2.0]})
+    model = load_model(DecisionTreeClassifier().fit(frame, [0, 1]), schema=schema)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ModelError, match=r"fitted on a data frame .* pip install pandas"
+    ):
+        model.predict(np.array([[0, 1.0]]))
 
 
 def test_every_extra_that_a_message_names_is_one_of_the_package() -> None:

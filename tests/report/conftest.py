@@ -133,7 +133,9 @@ def make_result(*bugs: Bug, **facts: Any) -> Result:
     ensures = (
         EnsuresCounts("1", "d1 <= d2", LINE, total.violations, total.unique_bugs),
     )
-    rate = clopper_pearson(total.violations, total.judged) if total.judged else None
+    rate = (
+        clopper_pearson(total.violations, total.evaluated) if total.evaluated else None
+    )
     given: dict[str, Any] = {
         "counts": total,
         "problem": problem,

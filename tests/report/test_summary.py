@@ -8,6 +8,7 @@ from nomos.report.summary import (
     next_steps,
     summary_parts,
 )
+from nomos.results.measured import CallCounts, join_calls
 
 
 def two(income: int, debts: int = 2):
@@ -88,3 +89,12 @@ def test_a_narrow_terminal_gets_lines_instead_of_a_table(bug, result):
     assert parts[0].startswith(
         "income on -\n  violated, 2-safety, 1 unique bug; 1 of 300"
     )
+
+
+def test_what_all_properties_sent_is_added_up():
+    spent = {"requests": 3, "cached": 1, "tokens_in": 9, "tokens_out": 2, "cost": 0.5}
+    calls = [CallCounts(sent={"search": spent}) for _ in range(2)]
+    calls.append(CallCounts(sent={"shrinking": spent}))
+    said = join_calls(calls).sent_text
+    assert "9 requests were sent, 3 more answers" in said
+    assert said.endswith("cost 1.5000 (search 1.0000, shrinking 0.5000)")

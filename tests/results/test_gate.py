@@ -21,7 +21,15 @@ from nomos.results.gate import (
     missing,
     rulings,
 )
-from nomos.results.result import Counts, Proof, Recorded, Result, Subject, to_data
+from nomos.results.result import (
+    SCHEMA,
+    Counts,
+    Proof,
+    Recorded,
+    Result,
+    Subject,
+    to_data,
+)
 from nomos.results.statistics import clopper_pearson
 
 SUBJECT = Subject("specs/a.nom", "a", text="input x;")
@@ -184,7 +192,7 @@ BASELINES: dict[str, tuple[dict[str, Any], int]] = {
     "other settings": ({"subject": replace(SUBJECT, settings={"a": "1"})}, 3),
     "another precision": ({"fingerprint": {"dtype": "bfloat16"}}, 3),
     "another search": ({"search": "exhaustive"}, 3),
-    "not judged": ({"problem": "p"}, 3),
+    "not evaluated": ({"problem": "p"}, 3),
     "failed": ({"verdict": "failed"}, 3),
     "flaky": ({"counts": Counts(tests=9, violations=8, flaky=1)}, 3),
 }
@@ -241,13 +249,19 @@ def test_what_did_not_come_back_and_is_accepted_counts_as_violated() -> None:
 
 def test_a_baseline_is_read_as_run_wrote_it(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
-    document = {"schema": 2, "runs": [to_data(sample(3))], "failures": []}
+    document = {"schema": SCHEMA, "runs": [to_data(sample(3))], "failures": []}
     path.write_text(json.dumps(document))
     assert load_baseline(path) == (sample(3),)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"runs": [], "failures": []}', '{"runs": [{}]}', "7"]
+    "text",
+    [
+        *("", "[]", "{}", '{"runs": [], "failures": []}', '{"runs": [{}]}', "7"),
+        json.dumps({"schema": 2, "runs": [], "failures": []}),
+        json.dumps({"schema": SCHEMA, "runs": [{}], "failures": []}),
+        json.dumps({"schema": SCHEMA, "runs": 7, "failures": []}),
+    ],
 )
 def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "old.json"
@@ -260,7 +274,7 @@ def test_a_baseline_of_specs_that_could_not_be_run_is_refused(tmp_path: Path) ->
     path = tmp_path / "old.json"
     failures = [{"spec": "specs/b.nom", "error": "no"}]
     runs = [to_data(sample(3))]
-    path.write_text(json.dumps({"schema": 2, "runs": runs, "failures": failures}))
+    path.write_text(json.dumps({"schema": SCHEMA, "runs": runs, "failures": failures}))
     with pytest.raises(NomosError, match="could not be run"):
         load_baseline(path)
 

@@ -97,6 +97,7 @@ FULL = Result(
     reason="every case was tried",
     problem="1 case crashed",
     scope="inputs",
+    is_uncontrolled=True,
     is_complete=True,
     space=400,
     rate=RATE,
@@ -226,7 +227,7 @@ def test_data_that_lacks_something_is_refused(missing: str) -> None:
 
 def test_judged_cases_are_those_that_an_ensures_was_decided_on() -> None:
     counts = Counts(tests=10, passed=4, violations=3, crashed=2, flaky=1)
-    assert counts.judged == 7
+    assert counts.evaluated == 7
     assert count_words(counts) == (
         "tests=10 passed=4 violations=3 unique_bugs=0 bug_inputs=0 discarded=0"
         " crashed=2 flaky=1"

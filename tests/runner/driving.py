@@ -10,9 +10,9 @@ from typing import Any
 
 from nomos.results.analysis import Analysis
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import Event
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.options import Options
 from nomos.store.store import Store
 

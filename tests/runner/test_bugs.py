@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nomos.engine.cases import KnownCase
+from nomos.engine.evaluated import Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Violations
 from nomos.results.result import Ensures, Subject
 from nomos.runner.campaigns import bugs as module
 from nomos.runner.campaigns import violations

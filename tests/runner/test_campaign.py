@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nomos.engine.evaluated import EvaluatedChunk, Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Violations
 from nomos.errors import Stop
 from nomos.results.result import Bug, Counts, Ensures, Subject
 from nomos.runner.campaigns.campaign import Campaign
@@ -315,7 +315,9 @@ def test_a_signal_in_the_middle_of_a_range_leaves_no_half_of_it_to_go_on_from(pl
     plan = Plan(total=9, batch=None)
     campaign = Campaign(About(subject, "vectorized", 1, 9, {}), Options(), plan, 0)
     ones = np.ones(1, dtype=np.int32)
-    parts = [Judged(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)]
+    parts = [
+        EvaluatedChunk(ones * Verdict.PASSED, ones > 0, ones, -ones) for _ in range(2)
+    ]
     parts[place].verdicts[:] = Verdict.VIOLATED
     parts[place].violations = Violations.of([0], [(place,)], [1], [1.0])
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nomos.engine.cases import KnownCase
+from nomos.engine.evaluated import ChunkCrash, EvaluatedChunk, Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import ChunkCrash, Judged, Violations
 from nomos.results.result import Ensures, Recorded, Subject
 from nomos.results.statistics import clopper_pearson, new_bug_chance
 from nomos.runner.campaigns import health
@@ -38,11 +38,11 @@ def campaign(
     return Campaign(About(SUBJECT, "sequential", 1, 9, {}), options, plan, 0)
 
 
-def chunk(letters: str) -> Judged:
+def chunk(letters: str) -> EvaluatedChunk:
     """Return cases that passed, are violated, discarded or crashed; two calls each."""
     accepted = np.array([letter != "d" for letter in letters])
     rows = [row for row, letter in enumerate(letters) if letter == "v"]
-    return Judged(
+    return EvaluatedChunk(
         np.array([VERDICTS[letter] for letter in letters], dtype=np.int8),
         accepted,
         2 * accepted.astype(np.int32),
@@ -67,8 +67,10 @@ def crash_alone(cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
     return [IsolatedRerun(Verdict.CRASHED, "alone", "", {}, {}) for _ in cases]
 
 
-def take(one: Campaign, *chunks: str | Judged, confirm: Any = come_back) -> list[Event]:
-    """Let a campaign take in a range of cases that was judged in chunks."""
+def take(
+    one: Campaign, *chunks: str | EvaluatedChunk, confirm: Any = come_back
+) -> list[Event]:
+    """Let a campaign take in a range of cases that was evaluated in chunks."""
     parts = [chunk(part) if isinstance(part, str) else part for part in chunks]
     count = sum(map(len, parts))
     asked = Range(one.next_first, count, one.plan.is_listed)

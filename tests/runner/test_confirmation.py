@@ -200,8 +200,8 @@ def test_known_bugs_are_not_new(many: Path, tmp_path: Path) -> None:
 
 
 def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
+    from nomos.engine.evaluated import Violations
     from nomos.engine.interpreter import Verdict
-    from nomos.engine.judged import Violations
     from nomos.results.result import Ensures, Subject
     from nomos.runner.campaigns.bugs import Bugs
     from nomos.runner.campaigns.violations import ViolationTable

@@ -15,10 +15,10 @@ from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 from nomos.results.result import Result
 from nomos.runner.campaigns.plans.ranges import Range
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.executors.pool import Answer, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import Setting, Worker
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.projects import run_prepared
 from nomos.runner.stopping import Signals, TimeUp
 from tests.runner.driving import drive, options_of, outcome, run, truth
@@ -27,7 +27,7 @@ from tests.runner.driving import drive, options_of, outcome, run, truth
 class DyingPool(WorkerPool):
     """Workers in this process; a model that raises KeyboardInterrupt ends one.
 
-    While cases are judged the clock rings now and then, though no time is up.
+    While cases are evaluated the clock rings now and then, though no time is up.
     """
 
     size = 3
@@ -39,20 +39,20 @@ class DyingPool(WorkerPool):
         self.worker = Worker(Setting(root))
         self.rng = np.random.default_rng(seed)
         self.row = WHOLE_CHUNK
-        self.judged: list[Any] = []
+        self.evaluated: list[Any] = []
 
     def wait(self) -> Sequence[Answer]:
         """Do one of the next tasks."""
         place = self.rng.integers(min(self.size, len(self._todo)))
         ticket, task = self._todo[place]
         _, method, *arguments = task
-        only_judges = {each[1] for _, each in self._todo} == {"judge"}
-        if only_judges and self.rng.random() < self.rings:
+        only_evaluates = {each[1] for _, each in self._todo} == {"evaluate"}
+        if only_evaluates and self.rng.random() < self.rings:
             raise TimeUp
         del self._todo[place]
-        if method == "judge":
-            assert arguments[1:] not in self.judged, "what was dropped is judged"
-            self.judged.append(arguments[1:])
+        if method == "evaluate":
+            assert arguments[1:] not in self.evaluated, "what was dropped is evaluated"
+            self.evaluated.append(arguments[1:])
         watch.mark = lambda row: setattr(self, "row", row)
         try:
             done = self.worker.run_task(*task)
@@ -85,7 +85,7 @@ def run_dying(
     return Driver(root, options_of(jobs=3, **how), pool=pool).run(jobs, seeds)
 
 
-def judged(result: Result) -> dict[str, int]:
+def evaluated(result: Result) -> dict[str, int]:
     names = ("passed", "violations", "discarded", "crashed")
     return {name: getattr(result.counts, name) for name in names}
 
@@ -100,13 +100,13 @@ def test_exactly_the_cases_at_fault_crash(
     (died,) = run_dying([job], tells=tells, **how).results
     # The same cases where the model raises: each of them is a test, too.
     raised, _ = run(steps, settings={"fault": "raise", "at": "37"}, **how)
-    assert judged(died) == judged(raised)
+    assert evaluated(died) == evaluated(raised)
     assert [bug.case for bug in died.bugs] == [bug.case for bug in raised.bugs]
     (crash,) = died.crashes
     assert (crash.error, crash.seen) == ("it died", died.counts.crashed)
     assert crash.case == raised.crashes[0].case
     if search == "exhaustive":
-        assert judged(died) == truth(at=(37,))
+        assert evaluated(died) == truth(at=(37,))
 
 
 @pytest.mark.parametrize("rings", [0.0, 0.4])
@@ -169,7 +169,7 @@ def test_a_worker_starts_each_campaign_with_nothing_remembered(steps: Path) -> N
     assert "dtype" not in worker.about(job, True).fingerprint
     engine, sent = worker.prepare_job(job).engine, []
     for campaign, first in ((0, 0), (0, 50), (1, 0)):
-        worker.judge(job, (campaign, 0), Range(first, 50))
+        worker.evaluate(job, (campaign, 0), Range(first, 50))
         sent.append(engine.answers.rows_sent)
     assert sent[0] == sent[2] < sent[1]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
-import signal
+import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -12,16 +14,19 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import nomos
-from nomos.cli import cli
+from nomos.cli import cli, main
+from nomos.models.serving.ledger import ledger_at
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import DOWN
 from tests.models.chat_server import ChatServer
+from tests.sizes import IS_WHOLE
 
 pytest.importorskip("httpx")
 DOMAIN = """
@@ -216,20 +221,59 @@ def test_a_dead_service_ends_the_campaign_which_goes_on_when_it_is_up(
     assert set(server.answered.values()) == {1}
 
 
-def start_run(
-    folder: Path, server: ChatServer, *options: str
-) -> subprocess.Popen[bytes]:
-    code = "from nomos.cli import main; main()"
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-c", code, "run", "specs", "--quiet", "--resume"),
-            *("--model", f"{server.model}?max_tokens=5", "--json", "result.json"),
-            *("--concurrency", "8", *options),
-        ],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+@pytest.mark.slow
+def test_a_full_disk_ends_a_campaign_that_goes_on_when_there_is_room(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    write_project(tmp_path, count=20)
+    server.answer = lambda text: text + 20_000 * "z"
+    name = f"{server.model}?max_tokens=5"
+    args = f"run specs --model {name} --json out.json --min-cases 1"
+    run = f"{sys.executable} -m nomos {args}"
+    full = f"trap '' XFSZ; ulimit -f 150; {run}"
+    ran = subprocess.run(["bash", "-c", full], cwd=tmp_path, capture_output=True)
+    assert ran.returncode == 3 and b"free some disk space" in ran.stdout, ran
+    sent = len(server.requests)
+    assert sent < 20
+    ran = subprocess.run(["bash", "-c", f"{run} --resume"], cwd=tmp_path)
+    (found,) = json.loads((tmp_path / "out.json").read_text())["runs"]
+    assert found["tests"] == 20 and not found["crashed"]
+    assert len(server.requests) <= 40 + 8  # those that were in flight
+
+
+@pytest.mark.slow
+def test_a_coroutine_that_blocks_all_others_is_ended(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = write_project(tmp_path, "coroutine", count=20)
+    text = (tmp_path / "talk.py").read_text()
+    blocks = 'text):\n        __import__("time").sleep(1000 * (text == "text 7"))'
+    (tmp_path / "talk.py").write_text(text.replace("text):", blocks))
+    result = run(spec, server, call_timeout_s=2.0, groups=False)
+    assert result.verdict == "failed" and result.counts.crashed >= 1
+    assert "took longer than 2 s" in result.crashes[0].error
+
+
+FORKS = multiprocessing.get_context("forkserver")  # each start costs a second else
+FORKS.set_forkserver_preload([__name__, "nomos.runner.driver", "httpx"])
+
+
+def run_command(folder: Path, environment: dict[str, str], asked: list[str]) -> None:
+    os.environ.update(environment)
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    sys.argv = ["nomos", "run", *asked]
+    main()
+
+
+def start_run(folder: Path, server: ChatServer, *options: str) -> Any:
+    asked = ["specs", "--quiet", "--resume", "--json", "result.json"]
+    asked += ["--model", f"{server.model}?max_tokens=5", "--concurrency", "8", *options]
+    run: Any = FORKS.Process(target=run_command, args=(folder, dict(os.environ), asked))
+    run.start()
+    return run
 
 
 def run_with_kills(
@@ -239,15 +283,15 @@ def run_with_kills(
     for _ in range(kills):
         process = start_run(folder, server, *options)
         asked = len(server.requests) + int(rng.integers(1, 30))
-        deadline = time.monotonic() + 30
-        while len(server.requests) < asked and process.poll() is None:
+        deadline = time.monotonic() + 300
+        while len(server.requests) < asked and process.is_alive():
             assert time.monotonic() < deadline
             time.sleep(0.005)
-        if process.poll() is not None:
+        if not process.is_alive():
             return  # it has ended: what is begun now is another campaign
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    start_run(folder, server, *options).wait(120)
+        process.kill()
+        process.join()
+    start_run(folder, server, *options).join(600)
 
 
 def test_noise_of_a_random_service_is_told_from_bugs_and_paid_for_once(
@@ -266,7 +310,8 @@ def test_noise_of_a_random_service_is_told_from_bugs_and_paid_for_once(
         int(rng.random() < (0.9 if "text 7" in asked and "!" in asked else 0.1))
     )
     options = {"budget": 80, "groups": False}
-    first = run(spec, server, **options)
+    with pytest.warns(match="about 320 requests.*violated cases up to 3,200 more"):
+        first = run(spec, server, max_cost=200, **options)
     assert first.counts.pairs == 80 and first.counts.violations > 10
     assert all(bug.inputs["x"] == "text 7" for bug in first.bugs)
     sent, requests = first.calls.sent, len(server.requests)
@@ -324,7 +369,8 @@ HOSTILE = {
 def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     name: str, tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = "sk-planted-4711"
+    key = """sk-planted/47+11=="&<>' x"""
+    forms = [key, json.dumps(key)[1:-1], html.escape(key), quote(key, safe="")]
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.chdir(tmp_path)
     text = HOSTILE[name]
@@ -347,8 +393,47 @@ def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     held = text.replace("BAD_BYTES", "\udcff\udcfe")
     assert any(held[:1000] in str(value) for value in kept), kept[:1]
     stored = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
-    assert len(stored) > 8 and not any(key.encode() in one for one in stored)
-    assert key not in ran.output
+    assert len(stored) > 8 and b"[key]" in b"".join(stored)
+    for form in forms:
+        assert not any(form.encode() in one for one in (*stored, ran.output.encode()))
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "tiny@http://me:PLANTED@127.0.0.1:9/v1"),
+        ({}, "tiny@http://PLANTED@127.0.0.1:9/v1"),
+        ({}, "tiny@http://127.0.0.1:9/v1?api_key=PLANTED"),
+        ({"OPENAI_BASE_URL": "http://me:PLANTED@127.0.0.1:9/v1"}, "tiny"),
+        ({"OPENAI_API_KEY": "PLANTED\u00e4"}, "tiny@http://127.0.0.1:9/v1"),
+        ({"OPENAI_API_KEY": "PLANTED"}, "tiny@http://127.0.0.1:9/v1?retries=0"),
+        (
+            {"HTTP_PROXY": "http://me:PLANTED@127.0.0.1:9"},
+            "tiny@http://x.test?retries=0",
+        ),
+        ({"HTTP_PROXY": "ftp://me:PLANTED@127.0.0.1"}, "tiny@http://x.test/v1"),
+        ({"HTTP_PROXY": "http://me:PLANTED@127.0.0.1:no"}, "tiny@http://x.test/v1"),
+        ({"SSL_CERT_FILE": "/nowhere/PLANTED"}, "tiny@https://x.test/v1"),
+    ],
+)
+def test_a_key_that_stands_in_the_wrong_place_is_in_no_file(
+    environment: dict[str, str],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    write_project(tmp_path, count=20)
+    files = ("json", "html", "junit", "sarif", "events")
+    asked = [part for kind in files for part in (f"--{kind}", f"out.{kind}")]
+    ran = CliRunner().invoke(
+        cli, ["run", "specs", "--model", f"openai:{name}", "--budget", "5", *asked]
+    )
+    assert ran.exit_code == 3, ran.output
+    held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert b"PLANTED" not in held and "PLANTED" not in ran.output
 
 
 @pytest.mark.slow
@@ -369,18 +454,32 @@ def test_after_kills_no_answer_that_came_is_asked_for_again(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_no_limit_is_passed_over_kills(
-    seed: int, tmp_path: Path, server: ChatServer
-) -> None:
-    rng = np.random.default_rng(seed)
-    write_project(tmp_path)
-    server.latency_s, server.faults = 0.01, {"429": 0.1, "500": 0.05}
-    calls, cost = int(rng.integers(20, 150)), float(rng.uniform(0.5, 4.0))
-    options = ("--calls", str(calls)) if seed % 2 else ("--max-cost", f"{cost:.2f}")
-    jobs = "2" if seed % 3 == 0 else "1"
-    run_with_kills(tmp_path, server, 3, rng, *options, "--jobs", jobs)
-    if seed % 2:
-        assert len(server.requests) <= calls
-    else:
-        assert cost_at(server) <= cost + 1e-9
+@pytest.mark.parametrize("part", range(4))
+def test_no_limit_is_passed_over_kills(part: int, tmp_path: Path) -> None:
+    """Neither at the server, nor by what the next attempt believes; most find something."""
+    answered = 0
+    seeds = range(part, 100, 4 if IS_WHOLE else 50)
+    for seed in seeds:
+        rng, folder = np.random.default_rng(seed), tmp_path / str(seed)
+        folder.mkdir()
+        write_project(folder)
+        kills = 1 + seed % 3  # each loses the most that eight requests may cost
+        calls, cost = int(rng.integers(60, 300)), float(rng.uniform(2, 6)) + 1.1 * kills
+        options = ("--calls", str(calls)) if seed % 2 else ("--max-cost", f"{cost:.2f}")
+        jobs = "2" if seed % 3 == 0 else "1"
+        with ChatServer(answer, latency_s=0.01, seed=seed) as server:
+            server.faults = {"429": 0.1, "500": 0.05}
+            server.retry_after = "0.02"
+            run_with_kills(folder, server, kills, rng, *options, "--jobs", jobs)
+            assert len(server.requests) <= (calls if seed % 2 else 10**6), seed
+            assert seed % 2 or cost_at(server) <= cost + 1e-9, seed
+            ledger = ledger_at(next(folder.rglob("answers.db")))
+            (row,) = ledger._ask("SELECT sum(requests), sum(cost) FROM spent")
+            assert row[0] >= len(server.requests) and row[1] >= cost_at(server) - 1e-9
+        (found,) = json.loads((folder / "result.json").read_text())["runs"]
+        is_answered = found["tests"] >= 20 and found["violations"] > 0
+        answered += is_answered
+        print(seed, *options, jobs, kills, len(server.requests), found["tests"],
+              found["violations"], found["reason"], sep="\t")  # fmt: skip
+    print(f"{answered} of {len(seeds)} campaigns found a violation in 20 cases or more")
+    assert answered >= 0.8 * len(seeds)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nomos
+from nomos.engine.evaluated import EvaluatedChunk, Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Violations
 from nomos.results.result import Result, from_data, to_data
 from nomos.runner.campaigns.explained.sampling import Sample, choose_rows
+from nomos.runner.driver import Driver
 from nomos.runner.executors import worker
 from tests.runner.driving import without_check
 
@@ -46,7 +48,7 @@ def test_a_campaign_says_where_its_bugs_are_and_shows_small_ones(search: str) ->
     assert young.region is not None
     assert "age <= " in young.region.text
     assert result.analysis.grouped == result.counts.isolated_reruns
-    assert 0 < result.analysis.sampled <= result.counts.judged
+    assert 0 < result.analysis.sampled <= result.counts.evaluated
     shrunk = [bug.shrunk for bug in result.bugs if bug.shrunk is not None]
     assert shrunk
     assert all(one.outputs == {"d1": 1, "d2": 0} for one in shrunk)
@@ -122,6 +124,68 @@ def test_bugs_are_explained_when_somebody_looks_and_by_the_model_that_they_are_o
     assert not any(bug.shrunk for bug in later.bugs)
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing tells how near a case comes")
+@pytest.mark.parametrize("search", ["random", "exhaustive", "guided", "diverse"])
+@pytest.mark.parametrize("limits", [{}, {"calls": 700}, {"time": 60.0}], ids=str)
+def test_bugs_that_are_explained_later_are_those_of_a_campaign_that_explains_them(
+    monkeypatch: pytest.MonkeyPatch, search: str, limits: dict[str, Any]
+) -> None:
+    sent = 0
+
+    def counting(rows: Any) -> Any:
+        nonlocal sent
+        sent += len(rows)
+        return predict(rows)
+
+    def tried() -> tuple[Result, int]:
+        nonlocal sent
+        frame, sent = pytest.importorskip("pandas").DataFrame(PEOPLE), 0
+        options = {"search": search, "budget": 500, **limits}
+        result = nomos.run(RISE, inputs=frame, predict=counting, **options)
+        return result, sent
+
+    later, before = tried()
+    explained = without_check(later)
+    assert later.calls.asked == sent <= limits.get("calls", sent)
+    assert (sent == before) == bool(limits)  # a limit is spent by the campaign itself
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "_can_wait", lambda *_: False)
+        eager, _ = tried()
+    assert later.bugs == eager.bugs
+    assert explained == without_check(eager)
+    assert any(bug.shrunk for bug in later.bugs) or "calls" in limits
+
+
+def test_bugs_of_inputs_that_were_changed_meanwhile_are_not_explained() -> None:
+    rows = [[income, age] for income, age in zip(*PEOPLE.values(), strict=True)]
+    spec = """
+        input x;
+        output a;
+        { a = predict(x) }
+        ensures x[1] <= 30 ==> a == 0;
+    """
+    result = nomos.run(spec, inputs=rows, predict=predict, search="random")
+    for row in rows:
+        row[1] += 20
+    with pytest.warns(RuntimeWarning, match="the inputs are others"):
+        assert not any(bug.shrunk for bug in result.bugs)
+
+
+def test_threads_that_look_at_once_explain_bugs_once() -> None:
+    asked: list[int] = []
+
+    def slow(rows: Any) -> Any:
+        asked.append(len(rows))
+        return predict(rows)
+
+    frame = pytest.importorskip("pandas").DataFrame(PEOPLE)
+    result = nomos.run(RISE, inputs=frame, predict=slow, search="random", budget=200)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: to_data(result), range(4)))
+    assert all(one == found[0] for one in found)
+    assert result.calls.asked == sum(asked)
+
+
 def test_a_result_keeps_its_groups_as_data() -> None:
     result = run()
     back = from_data(json.loads(json.dumps(to_data(result))))
@@ -129,10 +193,10 @@ def test_a_result_keeps_its_groups_as_data() -> None:
     assert [bug.shrunk for bug in back.bugs] == [bug.shrunk for bug in result.bugs]
 
 
-def judged(verdicts: list[Verdict]) -> Judged:
+def evaluated(verdicts: list[Verdict]) -> EvaluatedChunk:
     rows = [n for n, v in enumerate(verdicts) if v is Verdict.VIOLATED]
     count = len(verdicts)
-    return Judged(
+    return EvaluatedChunk(
         np.array(verdicts, dtype=np.int8),
         np.ones(count, dtype=bool),
         np.ones(count, dtype=np.int32),
@@ -151,7 +215,7 @@ def test_a_sample_is_the_first_judged_cases_in_chunks_of_any_size() -> None:
     for size in (1, 7, 60):
         sample = Sample(size=20)
         for first in range(0, 60, size):
-            part = judged(verdicts[first : first + size])
+            part = evaluated(verdicts[first : first + size])
             sample.take(part, len(part), first)
         found.append((sample.cases.tolist(), sample.failed.tolist()))
     assert found[0] == found[1] == found[2]

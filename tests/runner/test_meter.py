@@ -29,7 +29,7 @@ DOMAIN = """
 import os
 from pathlib import Path
 import numpy as np
-from nomos import Domain, Schema, batched
+from nomos import Domain, Schema, batched, random
 from nomos.domain.schema import Integer
 
 class Rows(Domain):
@@ -46,6 +46,12 @@ class Rows(Domain):
         if {fails_at} in rows[:, 0]:
             raise ValueError("no answer")
         return rows[:, 0] * {factor} % 13 // 4
+
+    @random
+    def throw(self, row, rng):
+        with Path(__file__).with_name("asked").open("ab") as file:
+            file.write(bytes(1))
+        return int(rng.random() < 0.3)
 """
 SPEC = """
 import rows;
@@ -72,6 +78,8 @@ ENSURES = ("d1 <= d2", "d1 <= 99", "d1 == d2", "d1 <= d2 + 1")
 OTHERS = (
     "d2 = predict(y)",
     "d2 = predict(y)\n  for _ in range(x.b % 3): d2 = predict(y)",
+    "d2 = throw(y)",
+    "d1 = throw(x)\n  d2 = throw(y)",
 )
 
 
@@ -85,16 +93,17 @@ def run_random_campaign(folder: Path, seed: int) -> None:
     (folder / "asked").write_bytes(b"")
     spec = folder / "specs" / "rows.nom"
     spec.parent.mkdir()
-    spec.write_text(
-        SPEC.format(
-            requires=rng.choice(REQUIRES),
-            ensures=rng.choice(ENSURES),
-            other=rng.choice(OTHERS, p=[0.7, 0.3]),
-        )
-    )
+    search = SEARCHES[seed % len(SEARCHES)]
+    others = OTHERS[: 2 if search["search"] == "exhaustive" else None]
+    words = {
+        "requires": rng.choice(REQUIRES),
+        "ensures": rng.choice(ENSURES),
+        "other": rng.choice(others),
+    }
+    spec.write_text(SPEC.format(**words))
     calls = int(rng.choice([1, 3, 7, 20, 60, 100, 250, 800]))
     options: dict[str, Any] = {
-        **SEARCHES[seed % len(SEARCHES)],
+        **search,
         "batch": int(rng.choice([1, 7, 64])) if rng.random() < 0.5 else None,
         "until_bug": bool(rng.random() < 0.2),
         "mode": "sequential" if rng.random() < 0.2 else None,

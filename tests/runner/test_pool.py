@@ -148,12 +148,12 @@ def test_the_memory_of_a_process_that_is_gone_is_none() -> None:
 
 
 def test_a_death_is_the_verdict_on_one_case_that_is_a_test() -> None:
-    judged = WorkerCrash("it died").find_verdict()
-    columns = (judged.verdicts, judged.accepted, judged.calls, judged.why)
+    evaluated = WorkerCrash("it died").find_verdict()
+    columns = (evaluated.verdicts, evaluated.accepted, evaluated.calls, evaluated.why)
     assert [column.tolist() for column in columns] == [
         [Verdict.CRASHED],
         [True],
         [0],
         [-1],
     ]
-    assert [(crash.row, crash.error) for crash in judged.crashes] == [(0, "it died")]
+    assert [(crash.row, crash.error) for crash in evaluated.crashes] == [(0, "it died")]

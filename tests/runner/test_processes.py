@@ -37,7 +37,7 @@ DEATHS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def judged(result: Result) -> dict[str, int]:
+def evaluated(result: Result) -> dict[str, int]:
     names = ("passed", "violations", "discarded", "crashed")
     return {name: getattr(result.counts, name) for name in names}
 
@@ -64,7 +64,7 @@ def test_exactly_the_cases_at_fault_crash(
     assert [crash.error for crash in result.crashes] == [reason]
     assert result.crashes[0].seen == result.counts.crashed > 0
     if search == "exhaustive":
-        assert judged(result) == truth(29, at=(37,))
+        assert evaluated(result) == truth(29, at=(37,))
         return
     # The same cases in this process: there the model raises where it died.
     here, _ = run(
@@ -72,7 +72,7 @@ def test_exactly_the_cases_at_fault_crash(
         settings={"fault": "raise", "at": "37", "count": "29"},
         **options,
     )
-    assert judged(result) == judged(here)
+    assert evaluated(result) == evaluated(here)
     assert result.crashes[0].case == here.crashes[0].case
     assert [bug.choices for bug in result.bugs] == [bug.choices for bug in here.bugs]
 
@@ -95,7 +95,7 @@ def test_two_workers_that_die_leave_what_is_left_where_the_model_raises(
     )
     assert died.counts.crashed == 2
     raised, _ = run(steps, settings=settings | {"fault": "raise"}, cases=100, **options)
-    assert judged(died) == judged(raised)
+    assert evaluated(died) == evaluated(raised)
     assert [bug.case for bug in died.bugs] == [bug.case for bug in raised.bugs]
     assert died.crashes[0].case == raised.crashes[0].case
 
@@ -109,7 +109,7 @@ def test_a_death_in_a_block_with_loops_is_put_down_to_its_case(steps: Path) -> N
     counts = died.counts
     assert counts.tests == counts.passed + counts.violations + counts.crashed
     raised, _ = run(walks, settings={"fault": "raise", "at": "32"}, **options)
-    assert judged(died) == judged(raised)
+    assert evaluated(died) == evaluated(raised)
     assert died.counts.crashed > 1
 
 
@@ -134,7 +134,7 @@ def test_sys_exit_is_a_crash_like_any_other(steps: Path) -> None:
         search="exhaustive",
         isolate=True,
     )
-    assert judged(here) == truth(at=(12,))
+    assert evaluated(here) == truth(at=(12,))
     assert outcome(there) == outcome(here)
     assert here.crashes[0].error.startswith("SystemExit")
 

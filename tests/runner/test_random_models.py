@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import nomos
 from nomos.cli import cli
+from nomos.errors import NomosError
 from nomos.report.view import remarks_on
 from nomos.results.excess import case_power, excess_power
 from nomos.results.result import Result
@@ -71,7 +72,7 @@ BLOCKS = {
         "{\n  def ask(q):\n    return toss(q)\n  a, b = ask(x), ask(x + 100)\n}\n"
         "ensures a == b;",
     ),
-    "judged": SPEC.replace(
+    "evaluated": SPEC.replace(
         STRAIGHT,
         "{\n  a = same(toss(x), toss(x + 100))\n  b = 0\n}\nensures a || b > 0;",
     ),
@@ -129,7 +130,7 @@ def test_a_bug_is_told_from_noise_however_the_model_is_asked(
     assert all(bug.repeats.failed > 3 * bug.repeats.control for bug in broken.bugs)
     asked = broken.calls.by_phase
     assert name == "plain" or asked["control"] == asked["search"] == 200 + 100 * (
-        name == "judged"
+        name == "evaluated"
     )
     excess = broken.counts.excess
     assert excess is not None and excess.is_shown
@@ -205,7 +206,7 @@ def test_a_limit_of_calls_holds_and_what_is_counted_is_in_pairs(folder: Path) ->
     for calls in (1, 9, 60, 333):
         result = run(calls=calls, budget=200, bad=50)
         assert result.calls.asked <= calls
-        assert result.counts.pairs == result.counts.judged
+        assert result.counts.pairs == result.counts.evaluated
 
 
 def test_a_model_that_draws_by_itself_is_judged_alike(folder: Path) -> None:
@@ -386,6 +387,12 @@ def test_answers_are_asked_for_again_until_they_satisfy_the_spec(folder: Path) -
         all(one.is_satisfied for one in found) and max(one.tries for one in found) > 1
     )
     assert all(one.outputs["a"] == one.outputs["b"] for one in found)
+    for calls in ("1", "405", "450"):  # they end among the first answers, or later
+        short = CliRunner().invoke(cli, [*asked, "--calls", calls])
+        assert "the calls are used up" in short.output
+        assert short.exit_code == 3
+    with pytest.raises(NomosError, match="the calls are used up"):
+        nomos.select_answers("coins.nom", 7, calls=1, store=False)
     Path("coins.py").write_text(DOMAIN.replace("    @random\n", ""))
     plain = CliRunner().invoke(cli, asked)
     assert plain.exit_code == 3, plain.output

@@ -10,7 +10,7 @@ import pytest
 
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import Stream
-from nomos.engine.judged import no_verdicts
+from nomos.engine.evaluated import no_verdicts
 from nomos.runner.campaigns.plans.ranges import LARGEST, Plan, Range
 from nomos.runner.executors.worker import _cases
 

@@ -34,7 +34,7 @@ def judge(
         told = np.full(cases, 1, dtype=np.int32)
         told[:hits] = 3
         counts.add(told << 2 * number)
-    (found,) = counts.judge(is_exact=exact, is_sample=sample)
+    (found,) = counts.evaluate(is_exact=exact, is_sample=sample)
     return found
 
 
@@ -115,7 +115,7 @@ def test_rates_of_the_same_cases_are_taken_for_dependent() -> None:
     assert spec is not None
     counts = CampaignRates(spec.campaign_ensures, spec.rates)
     counts.add(told)
-    (found,) = counts.judge(is_exact=False)
+    (found,) = counts.evaluate(is_exact=False)
     apart = judge(
         "rate(d == 1 | x.g == 1) - rate(d == 1 | x.g == 2) in -0.1..0.1",
         *[(500, 1000)] * 2,

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from nomos.errors import Stop
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import BugFound, Event, Finished, Progress, Started
-from nomos.runner.jobs import Job
+from nomos.runner.jobs import Job, Run
 from nomos.runner.stopping import Signals, TimeUp, no_sudden_exit
 from nomos.runner.tasks import Tasks
 from nomos.store.store import Store
@@ -335,9 +335,20 @@ def test_a_model_or_domain_that_exits_ends_nothing(
 def test_an_error_of_our_own_is_raised_and_no_range_is_lost(
     steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def judge(*_: object) -> None:
+    def evaluate(*_: object) -> None:
         raise RuntimeError("a mistake in here")
 
-    monkeypatch.setattr("nomos.runner.executors.worker.Worker.judge", judge)
+    monkeypatch.setattr("nomos.runner.executors.worker.Worker.evaluate", evaluate)
     with pytest.raises(RuntimeError, match="a mistake in here"):
         run(steps)
+
+
+@pytest.mark.parametrize("max_cost", [None, 1.0])
+def test_a_signal_before_the_first_campaign_ends_the_run(
+    steps: Path, monkeypatch: pytest.MonkeyPatch, max_cost: float | None
+) -> None:
+    """With a limit of money, what campaigns cost is estimated before them."""
+    monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
+    settings = {"fault": "constructor interrupt"}
+    done, _, _ = drive([steps], settings=settings, max_cost=max_cost)
+    assert (done.stopped, done.results) == ("interrupted", [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nomos.engine.judged import Violations
+from nomos.engine.evaluated import Violations
 from nomos.runner.campaigns import violations as module
 from nomos.runner.campaigns.violations import How, ViolationTable
 

@@ -10,8 +10,8 @@ import pytest
 from nomos.engine.cases import MadeCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
 from nomos.search.guided import strategy_by_name
@@ -44,16 +44,16 @@ def test_a_margin_is_positive_where_the_case_is_violated(
     search = strategy_by_name("uniform", making.build_material())
     made = making.build_inputs(search.propose(generation_rng(0, "a", 0)))
     cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
-    judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
+    evaluated = Engine(program).run_made(cases, Limits(2**62, 2**62))
     signals = making.measure_signals(cases)
     assert signals is not None
     margin, trend = signals
-    violated = judged.verdicts == Verdict.VIOLATED
-    passed = judged.verdicts == Verdict.PASSED
+    violated = evaluated.verdicts == Verdict.VIOLATED
+    passed = evaluated.verdicts == Verdict.PASSED
     assert passed.any()
     assert (margin[violated] >= 0).all()
     assert (margin[passed] <= 0).all()
-    assert np.isnan(margin[judged.verdicts == Verdict.DISCARDED]).all()
+    assert np.isnan(margin[evaluated.verdicts == Verdict.DISCARDED]).all()
     if ensures == "d1 <= d2":
         assert violated.any()
         assert np.median(trend[violated]) > np.median(trend[passed])
@@ -81,10 +81,10 @@ def test_numbers_have_margins_without_scores(
     assert making.build_material().unguided == ""
     made = making.build_inputs(search.propose(generation_rng(0, "a", 0)))
     cases = MadeCases(Stream(0, "a"), 0, made, 0, len(made))
-    judged = Engine(program).run_made(cases, Limits(2**62, 2**62))
+    evaluated = Engine(program).run_made(cases, Limits(2**62, 2**62))
     signals = making.measure_signals(cases)
     assert signals is not None
-    violated = judged.verdicts == Verdict.VIOLATED
-    passed = judged.verdicts == Verdict.PASSED
+    violated = evaluated.verdicts == Verdict.VIOLATED
+    passed = evaluated.verdicts == Verdict.PASSED
     assert (signals[0][violated] > 0).all()
     assert (signals[0][passed] <= 0).all()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
+from nomos.engine.evaluated import no_verdicts
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import no_verdicts
 from nomos.engine.program import Program, blank_spec
 from nomos.models.adapter import OutputModel
 from nomos.runner.campaigns.plans.planning import Generations
@@ -19,10 +19,10 @@ from nomos.search.diverse import Diverse
 from nomos.search.guided import Boundaries, Genetic, Guided, strategy_by_name
 from nomos.search.making import Making
 from nomos.search.strategy import (
+    Feedback,
     Material,
     Mutated,
     Proposal,
-    Told,
     generation_rng,
     join_proposals,
 )
@@ -42,11 +42,11 @@ def material(**more: Any) -> Material:
     )
 
 
-def told(cases: Proposal) -> Told:
+def told(cases: Proposal) -> Feedback:
     """Tell that cases are near where the last number is large, and violated at its end."""
     near = cases.values[:, 2]
     violated = near > 990
-    return Told(~violated, violated, near, near)
+    return Feedback(~violated, violated, near, near)
 
 
 def test_a_genetic_search_climbs_and_lets_violations_go() -> None:
@@ -66,7 +66,7 @@ def test_of_equally_near_cases_those_near_the_data_are_kept() -> None:
     for number in range(20):
         cases = search.propose_cases(generation_rng(0, "a", number), 100)
         same = np.zeros(len(cases))
-        search.learn(cases, Told(same == 0, same > 0, same, same))
+        search.learn(cases, Feedback(same == 0, same > 0, same, same))
     assert search._count_changes(search.kept).max() <= 1  # type: ignore[arg-type]  # there are some
 
 
@@ -182,13 +182,13 @@ def test_diverse_search_learns_from_what_is_new_alone() -> None:
     search = Diverse(material())
     cases = search.propose(generation_rng(0, "a", 0))
     wrong = np.ones(len(cases), dtype=bool)
-    search.learn(cases, Told(~wrong, wrong, wrong, wrong))
+    search.learn(cases, Feedback(~wrong, wrong, wrong, wrong))
     assert search.found is not None
     values = search.found.values
     assert 0 < len(values) == len(np.unique(values, axis=0)) < len(cases)
     search.propose(generation_rng(0, "a", 1))
     hits, tries = search.hits, search.tries
-    search.learn(cases, Told(~wrong, wrong, wrong, wrong))
+    search.learn(cases, Feedback(~wrong, wrong, wrong, wrong))
     assert np.array_equal(search.found.values, values)
     assert np.array_equal(search.hits, hits)
     assert search.tries.sum() > tries.sum()
@@ -201,9 +201,9 @@ def test_the_last_generation_has_no_more_cases_than_are_wanted() -> None:
     for wanted in (1e9, 1e9, 300.5, 10):
         asked = plan.next(wanted, 1.0)
         assert asked is not None
-        judged = no_verdicts(asked.count)
-        judged.verdicts[:] = Verdict.VIOLATED
-        plan.learn(asked, [judged])
+        evaluated = no_verdicts(asked.count)
+        evaluated.verdicts[:] = Verdict.VIOLATED
+        plan.learn(asked, [evaluated])
         counts.append(asked.count)
         search.found = search.propose(generation_rng(1, "a", len(counts)))
         search.found = join_proposals([search.found] * 2)

@@ -7,7 +7,7 @@ import pytest
 
 import nomos
 from nomos import Domain, ModelError, batched, tensors
-from nomos.device import Placement, judging, place_models, resolve_device
+from nomos.device import Placement, place_models, reference_precision, resolve_device
 from tests.slow.libraries import library
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def test_a_network_of_a_lower_precision_judges_at_float32() -> None:
     model = nomos.load_model(_network(), dtype="bfloat16")
     rows = np.array([[256.4]], dtype=np.float32)
     assert model.predict(rows).tolist() == [0]
-    with judging():
+    with reference_precision():
         assert model.predict(rows).tolist() == [1]
 
 

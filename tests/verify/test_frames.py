@@ -52,6 +52,7 @@ output d2;
 }
 ensures d1 == "yes" ==> d2 == "yes";
 """
+HARMLESS = SPEC.replace('d2 == "yes"', "x2.income >= 0")
 
 
 def fitted(kind: str, seed: int) -> Any:
@@ -87,4 +88,4 @@ def test_a_model_that_was_not_told_the_schema_is_refused_in_a_sentence() -> None
     told = load_model(pipeline, schema=SCHEMA)
     domain = domain_of(SCHEMA, load_model(pipeline), ROWS, told.predict)
     with pytest.raises(NotProvable, match="the model does not take the rows"):
-        verify(spec_of(SPEC, domain), domain)
+        verify(spec_of(HARMLESS, domain), domain)

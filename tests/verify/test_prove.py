@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 
 from nomos.domain import Domain, Integer, OneHot, Real, Schema, batched
 from nomos.domain import random as drawing
+from nomos.engine.program import Program
 from nomos.results.result import Proof, Result, Subject, from_data, to_data
-from nomos.verify import NotProvable, ProofOptions, verify
+from nomos.verify import NotProvable, ProofOptions, Prover, verify
+from nomos.verify.engines.search import TIME_IS_UP, Deadline
+from nomos.verify.engines.settle import settle
 from tests.verify.triples import all_rows, domain_of, spec_of
 
 tree = pytest.importorskip("sklearn.tree")
@@ -93,7 +97,7 @@ def test_around_gives_a_certificate_for_each_row() -> None:
 
 def test_a_predict_that_changes_the_answer_is_noticed() -> None:
     model = rising_tree()
-    domain = domain_of(SCHEMA, model, ROWS, lambda rows: 1 - model.predict(rows))
+    domain = domain_of(SCHEMA, model, ROWS, lambda rows: np.ones(len(rows), int))
     with pytest.raises(NotProvable, match="not what its model says"):
         verify(spec_of(rising(), domain), domain)
 
@@ -212,6 +216,61 @@ def test_a_network_is_proved_over_real_features() -> None:
     assert prove(rising(), model, schema).verdict == "holds"
 
 
+REAL = Schema(Real("a", 0, 1), Real("b", 0, 1), OneHot("c", ("x", "y")))
+LOWERED = RISING.replace(
+    "x1[a := x1.a + randInt(1, 2)]", "x1[a := x1.a - randInt(1, 100) / 100]"
+).format(requires="requires x2.a >= 0;")
+
+
+def real_network(step: float) -> tuple[Any, Any]:
+    """Return a network that rises with `a`, but for a short piece of it; and its rows."""
+    neural = pytest.importorskip("sklearn.neural_network")
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.random((300, 2)), np.eye(2)[rng.integers(0, 2, 300)]])
+    model = neural.MLPRegressor(hidden_layer_sizes=(4,), random_state=0)
+    model.fit(rows, rows[:, 0])
+    slopes = np.array([0.1, -step, step, 0.0])  # of 1, in a from 0.8 to 0.8 + 0.03
+    model.coefs_ = [np.array([[1.0, 1, 1, 0]] + 3 * [[0.0] * 4]), slopes[:, None]]
+    model.intercepts_ = [np.array([0.0, -0.8, -0.83, 0.0]), np.zeros(1)]
+    return model, rows
+
+
+@pytest.mark.filterwarnings("ignore")  # it is trained but a little
+def test_a_network_of_real_features_that_no_proof_covers_is_still_falsified() -> None:
+    model, rows = real_network(step=60.0)
+    proof = prove(LOWERED.replace("d1 <= d2", "d1 >= d2"), model, REAL, rows)
+    assert (proof.verdict, proof.violating, proof.method) == (
+        "violated",
+        None,
+        "search",
+    )
+    assert proof.witness is not None
+    assert proof.witness.outputs["d1"] < proof.witness.outputs["d2"]
+
+
+def test_scores_lead_to_a_violation_that_no_drawn_case_shows() -> None:
+    schema = Schema(*(Real(f"f{n}", 0, 1) for n in range(8)))
+    linear = pytest.importorskip("sklearn.linear_model")
+    rows = np.random.default_rng(0).random((300, 8))
+    model = linear.LogisticRegression().fit(rows, rows.sum(axis=1) > 4)
+    model.coef_, model.intercept_ = np.ones((1, 8)), np.array([-7.8])
+    text = RISING.replace("x1[a := x1.a + randInt(1, 2)]", "x1[f0 := 1 - x1.f0]")
+    # The sum is above 7.8 nowhere in the data, and in 6e-11 of the schema.
+    proof = prove(
+        text.format(requires="").replace("d1 <= d2", "d1 == 0"), model, schema, rows
+    )
+    assert (proof.verdict, proof.violating) == ("violated", None)
+
+
+def test_a_violation_stays_where_no_structure_can_be_read() -> None:
+    svm = pytest.importorskip("sklearn.svm")
+    model = svm.SVC().fit(ROWS, ROWS[:, 0] < 5)
+    proof = prove(rising(), model)
+    assert (proof.verdict, proof.cases, proof.violating) == ("violated", None, None)
+    around = prove(rising(), model, radius={"a": 9.0}, rows=5)
+    assert around.verdict == "violated"
+
+
 def test_time_that_is_up_leaves_a_property_open() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
     labels = np.random.default_rng(0).integers(0, 2, len(ROWS))
@@ -224,3 +283,50 @@ def test_time_that_is_up_leaves_a_property_open() -> None:
     assert result.verdict in ("undecided", "violated")
     if result.verdict == "undecided":
         assert result.reason == "the time is up; `--time` gives more"
+
+
+@dataclass(slots=True)
+class CountedDeadline(Deadline):
+    """A time that is up after so many looks at the clock."""
+
+    left: int = 0
+    late: int = 0  # looks after the time was up
+
+    def _is_past(self, counting: float) -> bool:
+        self.left -= 1
+        self.late += self.left < 0
+        return self.left < 0
+
+
+@pytest.mark.parametrize("left", [0, 3, 300, 2500])
+def test_every_loop_of_an_engine_ends_with_the_time(left: int) -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    rng = np.random.default_rng(0)
+    schema = Schema(*(Integer(f"a{n}", 0, 9) for n in range(5)))
+    rows = rng.integers(0, 10, (200, 5)).astype(np.float32)
+    model = ensemble.RandomForestRegressor(8, random_state=0).fit(rows, rows.sum(1))
+    domain = domain_of(schema, model, rows, model.predict)
+    text = RISING.replace("a := x1.a + randInt(1, 2)", "a0 := x1.a0 + randInt(1, 2)")
+    text = text.format(requires="requires x2.a0 <= 9;")
+    spec = spec_of(text.replace("d1 <= d2", "d1 <= d2 + 4"), domain)
+    cases, read = Prover(domain).parse_question(Program(spec, domain), "")
+    limits = CountedDeadline(60, 60, left=left)
+    said = ""
+    try:
+        found = settle(cases, rows, read.structure, limits)
+        said = TIME_IS_UP if found.good < (found.total or 0) else "holds"
+    except NotProvable as error:
+        said = str(error)
+    assert said == TIME_IS_UP
+    assert 1 <= limits.late <= 3
+
+
+def test_a_model_behind_an_endpoint_is_not_asked_for_what_no_proof_covers() -> None:
+    class Endpoint:
+        is_endpoint = True
+
+        def predict(self, rows: Any) -> Any:
+            raise AssertionError("it costs money")
+
+    with pytest.raises(NotProvable, match="Endpoint"):
+        prove(rising(), Endpoint())

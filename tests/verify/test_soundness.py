@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nomos.verify import NotProvable, ProofOptions, prove, real, verify
+from nomos.verify import NotProvable, ProofOptions, falsify, prove, real, verify
 from nomos.verify.engines import netsearch, regions, slope
 from tests.sizes import size
 from tests.verify.triples import (
@@ -43,7 +43,9 @@ PATIENT = ProofOptions(seconds=120, counting=120)
 def _engines_have_to_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sample and ask so little that bounds decide, and take ranges for small tables."""
     monkeypatch.setattr(real, "SCHEMA_ROWS", 100)
-    monkeypatch.setattr(prove, "_SAMPLES", 5)
+    for name in ("SAMPLES", "FEWER_SAMPLES"):
+        monkeypatch.setattr(prove, name, 5)
+    monkeypatch.setattr(falsify, "_GENERATIONS", 0)
     monkeypatch.setattr(netsearch, "_SMALL", 2)
     monkeypatch.setattr(regions, "_WIDE", 3)
     monkeypatch.setattr(regions, "_POLYGON", 3)
@@ -91,7 +93,7 @@ def test_two_thousand_triples_are_answered_as_by_brute_force(start: int) -> None
 @pytest.fixture
 def _no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave a number that rises to the engine that looks at its steps."""
-    monkeypatch.setattr(prove._Attempt, "_search_violation", lambda *_: None)
+    monkeypatch.setattr(prove, "sample_violation", lambda *_: None)
     monkeypatch.setattr(slope, "_SMALL", 3)
 
 
@@ -207,6 +209,16 @@ MUTANTS = {
         "        rising",
         "most = np.maximum.reduceat(gains, starts, axis=0)[1:].sum(axis=0) + self.constants\n"
         "        rising",
+    ),
+    "the first bound of a smaller leaf": (
+        "engines.ensemble",
+        "constants += best.max(axis=1)",
+        "constants += best.min(axis=1)",
+    ),
+    "the first bound sees no change": (
+        "engines.ensemble",
+        "if columns.isdisjoint(tree.feature[~is_leaf].tolist()):",
+        "if True:",
     ),
     "bound of the wrong leaf": (
         "engines.ensemble",

@@ -73,7 +73,7 @@ def train_once(
     share = train(setting, arm, base, seed, on_test)
     trained = time.process_time() - began
     chosen = {name: CHOICES[name](tests) for name in setting.choices}
-    judged = {
+    evaluated = {
         number: judge(policies[number], setting)
         for number in sorted(set(chosen.values()))
     }
@@ -88,7 +88,8 @@ def train_once(
         "guided_steps": round(share, 4),
         "tests": tests,
         "chosen": {
-            name: {"test": number, **judged[number]} for name, number in chosen.items()
+            name: {"test": number, **evaluated[number]}
+            for name, number in chosen.items()
         },
     }
 

@@ -35,9 +35,9 @@ def bugs(run: Run, choice: str = "last") -> float:
 
 def per_won(run: Run, choice: str = "last") -> float:
     """Return the bugs for each hundred held-out cases whose first game is won."""
-    judged = run["chosen"][choice]
-    won = judged["won"] * run["setting"]["judge_tests"]
-    return 100.0 * float(judged["relax_bugs"]) / max(1.0, won)
+    evaluated = run["chosen"][choice]
+    won = evaluated["won"] * run["setting"]["judge_tests"]
+    return 100.0 * float(evaluated["relax_bugs"]) / max(1.0, won)
 
 
 def print_study(study: dict[str, Any]) -> None:
@@ -138,15 +138,15 @@ def _arms(groups: Sequence[Group], choice: str) -> Table:
     table = _table("", "arm", *columns)
     for arm in groups[0]:
         runs = [group[arm] for group in groups]
-        judged = [run["chosen"][choice] for run in runs]
+        evaluated = [run["chosen"][choice] for run in runs]
         table.add_row(
             arm,
-            f"{mean([one['relax_bugs'] for one in judged]):.1f}",
+            f"{mean([one['relax_bugs'] for one in evaluated]):.1f}",
             f"{mean([per_won(run, choice) for run in runs]):.1f}",
-            f"{mean([one['control_bugs'] for one in judged]):.1f}",
-            f"{mean([one['reward'] for one in judged]):.1f}",
-            f"{100 * mean([one['landed'] for one in judged]):.0f} %",
-            f"{100 * mean([one['won'] for one in judged]):.1f} %",
+            f"{mean([one['control_bugs'] for one in evaluated]):.1f}",
+            f"{mean([one['reward'] for one in evaluated]):.1f}",
+            f"{100 * mean([one['landed'] for one in evaluated]):.0f} %",
+            f"{100 * mean([one['won'] for one in evaluated]):.1f} %",
             f"{100 * mean([run['guided_steps'] for run in runs]):.0f} %",
         )
     table.caption = (

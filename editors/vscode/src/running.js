@@ -21,7 +21,7 @@ function outcome(status, output, errors) {
   for (const run of document.runs) {
     if (run.verdict === "violated") messages.push(...violations(run));
     if (run.verdict === "failed" || run.problem) {
-      messages.push({ text: run.problem || `${run.property} was not judged` });
+      messages.push({ text: run.problem || `${run.property} was not evaluated` });
     }
   }
   const violated = document.runs.some((run) => run.verdict === "violated");

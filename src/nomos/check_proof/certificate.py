@@ -80,9 +80,9 @@ FORMAT = "nomos-certificate 1"
 class Box:
     """The cases with atoms in certain intervals, and what the model gives them."""
 
-    def __init__(self, told: Any, model: ModelInFile, low: Any, high: Any) -> None:
-        self.told, self.model, self.calls = told, model, told["calls"]
-        names = [one["name"] for one in told["atoms"]]
+    def __init__(self, claim: Any, model: ModelInFile, low: Any, high: Any) -> None:
+        self.claim, self.model, self.calls = claim, model, claim["calls"]
+        names = [one["name"] for one in claim["atoms"]]
         ends = zip(np.asarray(low, float), np.asarray(high, float), strict=True)
         self.values: dict[str, Interval] = dict(zip(names, ends, strict=True))
         self.rows = [model.columns(*self.row(call)) for call in self.calls]
@@ -90,8 +90,8 @@ class Box:
 
     def row(self, call: dict[str, Any]) -> Interval:
         """Return intervals of the columns of a row that the model is asked about."""
-        lo, hi = np.zeros(self.told["width"]), np.zeros(self.told["width"])
-        for one in self.told["columns"]:
+        lo, hi = np.zeros(self.claim["width"]), np.zeros(self.claim["width"])
+        for one in self.claim["columns"]:
             a, b = self.written(call[one["feature"]], self.values)
             own = slice(one["start"], one["start"] + one["width"])
             if one["width"] > 1:  # a column for each level
@@ -104,7 +104,7 @@ class Box:
 
     def written(self, formula: Any, values: dict[str, Interval]) -> Interval:
         """Return a value as rows hold it."""
-        dtype = np.dtype(self.told["dtype"])
+        dtype = np.dtype(self.claim["dtype"])
         a, b = self.evaluate(formula, values)
         return np.asarray(a, dtype).astype(float), np.asarray(b, dtype).astype(float)
 
@@ -178,8 +178,8 @@ class Box:
     def decide(self) -> tuple[set[str], bool]:
         """Return what may become of the cases, and whether all values are cases."""
         bounds = [["&&", ["<=", low, ["atom", name]], ["<=", ["atom", name], high]]
-                  for name, low, high in self.told["draws"]]  # fmt: skip
-        allowed = [self.evaluate(e, self.values) for e in bounds + self.told["guards"]]
+                  for name, low, high in self.claim["draws"]]  # fmt: skip
+        allowed = [self.evaluate(e, self.values) for e in bounds + self.claim["guards"]]
         allowed = [negate(negate(one)) for one in allowed]
         if not all(may for _, may in allowed):
             return {"none"}, False
@@ -190,24 +190,28 @@ class Box:
         calls, best = range(len(self.calls)), self.look.best
         if self.model.labels is None:
             one = np.ones(1)
-            return self.judge({c: (-best(c, -one), best(c, one)) for c in calls})
+            return self.decide_ensures(
+                {c: (-best(c, -one), best(c, one)) for c in calls}
+            )
         found: set[str] = set()
         places = range(len(self.model.labels))
         possible = [[p for p in places if self.may_be(c, p)] for c in calls]
         for chosen in itertools.product(*possible):
-            labels = [float(self.told["answers"][p]) for p in chosen]
-            judged = self.judge({c: (value, value) for c, value in enumerate(labels)})
-            if not judged <= found and not self.contradicts(chosen):
-                found |= judged
+            labels = [float(self.claim["answers"][p]) for p in chosen]
+            evaluated = self.decide_ensures(
+                {c: (value, value) for c, value in enumerate(labels)}
+            )
+            if not evaluated <= found and not self.contradicts(chosen):
+                found |= evaluated
         return found or {"ok", "bad"}
 
-    def judge(self, answers: dict[int, Interval]) -> set[str]:
+    def decide_ensures(self, answers: dict[int, Interval]) -> set[str]:
         """Return what becomes of cases with these answers."""
         values = self.values | {
             f"answer#{call}": ends for call, ends in answers.items()
         }
-        told = [negate(self.evaluate(e, values)) for e in self.told["ensures"]]
-        ok, bad = all(not lo for lo, _ in told), any(hi for _, hi in told)
+        negated = [negate(self.evaluate(e, values)) for e in self.claim["ensures"]]
+        ok, bad = all(not lo for lo, _ in negated), any(hi for _, hi in negated)
         return {word for word, may in (("ok", ok), ("bad", bad)) if may}
 
     def weights(self, place: int, other: int) -> Array:
@@ -227,7 +231,7 @@ class Box:
 
     def others(self, place: int) -> list[int]:
         """Return the places of the other labels."""
-        return [other for other in range(len(self.told["answers"])) if other != place]
+        return [other for other in range(len(self.claim["answers"])) if other != place]
 
     def contradicts(self, chosen: tuple[int, ...]) -> bool:
         """Tell whether no case gets these labels in its runs."""
@@ -245,16 +249,16 @@ class Box:
         return False
 
 
-def number_ends(told: Any, boxes: Any) -> Array:
+def number_ends(claim: Any, boxes: Any) -> Array:
     """Return the ends of boxes by their places among all values, which can be counted."""
-    found = np.array(boxes, float).reshape(-1, len(told["atoms"]))
+    found = np.array(boxes, float).reshape(-1, len(claim["atoms"]))
     if not np.isfinite(found).all():
         raise CertificateRefused("a box has no ends")
     places = np.empty(found.shape, object)
-    for at, atom in enumerate(told["atoms"]):
+    for at, atom in enumerate(claim["atoms"]):
         own = found[:, at]
         if atom["kind"] == "real":
-            rounded = own.astype(told["dtype"])
+            rounded = own.astype(claim["dtype"])
             if (rounded != own).any():
                 raise CertificateRefused("rows do not hold the ends of a box")
             bits = (rounded + 0.0).view(f"i{rounded.itemsize}").astype(np.int64)
@@ -295,69 +299,69 @@ def check_division(low: Array, high: Array, first: Array, last: Array) -> None:
             )
 
 
-def check_model(told: Any, path: Path) -> ModelInFile:
+def check_model(claim: Any, path: Path) -> ModelInFile:
     """Return the model in a file, if it is the one that was proved."""
-    if hashlib.sha256(path.read_bytes()).hexdigest() != told["model"]["sha256"]:
+    if hashlib.sha256(path.read_bytes()).hexdigest() != claim["model"]["sha256"]:
         raise CertificateRefused(
             f"{path} is another model than the one that was proved"
         )
-    model = READERS[told["model"]["kind"]](path, told["width"])
+    model = READERS[claim["model"]["kind"]](path, claim["width"])
     labels = model.labels or []
-    numbered = zip(labels, told["answers"], strict=True)
+    numbered = zip(labels, claim["answers"], strict=True)
     texts = any(isinstance(label, str) for label in labels)
-    if model.labels != told["labels"] or told["answers"] != (
+    if model.labels != claim["labels"] or claim["answers"] != (
         list(range(len(labels))) if texts else [label for label, _ in numbered]
     ):
         raise CertificateRefused("the model has other labels")
     return model
 
 
-def check(told: Any, path: Path) -> str:
+def check(claim: Any, path: Path) -> str:
     """Check a certificate of a model in a file; returns what it shows, or raises."""
-    if told.get("format") != FORMAT:
+    if claim.get("format") != FORMAT:
         raise CertificateRefused("this is no certificate of a version that is known")
-    model = check_model(told, path)
-    first = number_ends(told, [[atom["low"] for atom in told["atoms"]]])[0]
-    last = number_ends(told, [[atom["high"] for atom in told["atoms"]]])[0]
-    if "case" in told:
-        case = number_ends(told, [told["case"]])[0]
+    model = check_model(claim, path)
+    first = number_ends(claim, [[atom["low"] for atom in claim["atoms"]]])[0]
+    last = number_ends(claim, [[atom["high"] for atom in claim["atoms"]]])[0]
+    if "case" in claim:
+        case = number_ends(claim, [claim["case"]])[0]
         if (case < first).any() or (case > last).any():
             raise CertificateRefused("its case is none of the schema")
-        shown = Box(told, model, told["case"], told["case"]).decide()
-        if shown != ({"bad"}, True) or told["verdict"] != "violated":
+        shown = Box(claim, model, claim["case"], claim["case"]).decide()
+        if shown != ({"bad"}, True) or claim["verdict"] != "violated":
             raise CertificateRefused("its case does not violate the property")
-        return f"violated by the case {told['case']}"
-    low, high = number_ends(told, told["low"]), number_ends(told, told["high"])
+        return f"violated by the case {claim['case']}"
+    low, high = number_ends(claim, claim["low"]), number_ends(claim, claim["high"])
     check_division(low, high, first, last)
     volumes = [math.prod(sizes) for sizes in (high - low + 1).tolist()]
     if sum(volumes) != math.prod((last - first + 1).tolist()):
         raise CertificateRefused("the boxes do not cover all values")
     cases, exact = {"ok": 0, "bad": 0, "none": 0}, True
-    boxes = zip(told["low"], told["high"], told["outcome"], volumes, strict=True)
+    boxes = zip(claim["low"], claim["high"], claim["outcome"], volumes, strict=True)
     for a, b, outcome, volume in boxes:
-        found, sure = Box(told, model, a, b).decide()
+        found, sure = Box(claim, model, a, b).decide()
         if found != {outcome}:
             raise CertificateRefused(
                 f"the box from {a} to {b} is not decided as it says"
             )
         cases[outcome] += volume
         exact &= (sure or outcome == "none") and all(
-            atom["kind"] == "whole" for atom in told["atoms"]
+            atom["kind"] == "whole" for atom in claim["atoms"]
         )
     total: list[Any] = [cases["ok"] + cases["bad"], cases["bad"]]
     total = total if exact else [None, None]
     verdict = "violated" if cases["bad"] else "holds"
-    if (cases["bad"] and not exact) or told["verdict"] != verdict:
+    if (cases["bad"] and not exact) or claim["verdict"] != verdict:
         raise CertificateRefused("the boxes show another verdict")
-    if [told["cases"], told["violating"]] != total:
+    if [claim["cases"], claim["violating"]] != total:
         raise CertificateRefused("the boxes show other numbers of cases")
     counted = f", {total[1]} of {total[0]} cases violate it" if exact else ""
     return f"{verdict}{counted}; {len(volumes)} boxes divide all values"
 
 
-def find_model(told: Any, proof: Path, given: list[str]) -> Path:
+def find_model(claim: Any, proof: Path, given: list[str]) -> Path:
     """Return the model's file: the one that is given, or one beside the certificate."""
-    named = Path(told["model"]["file"])
+    named = Path(claim["model"]["file"])
     if not given and (named.is_absolute() or ".." in named.parts):
         raise CertificateRefused(
             f"say which file is the model: check-proof {proof} MODEL"
@@ -372,10 +376,10 @@ def main(arguments: list[str]) -> int:
         return 2
     path, status = Path(arguments[0]), 0
     try:
-        for told in json.loads(path.read_text(encoding="utf-8"))["certificates"]:
-            shown = check(told, find_model(told, path, arguments[1:]))
-            lines = [f"{told['property']}: {shown}", *told["spec"].splitlines()]
-            lines += [f"assumed: {text}" for text in told["assumptions"]]
+        for claim in json.loads(path.read_text(encoding="utf-8"))["certificates"]:
+            shown = check(claim, find_model(claim, path, arguments[1:]))
+            lines = [f"{claim['property']}: {shown}", *claim["spec"].splitlines()]
+            lines += [f"assumed: {text}" for text in claim["assumptions"]]
             sys.stdout.writelines(f"{ascii(line)[1:-1]}\n" for line in lines)
     except Exception as error:  # whatever a damaged file leads to: it shows nothing
         sys.stderr.write(f"refused: {type(error).__name__}: {str(error)!a}\n")

@@ -21,17 +21,19 @@ _CHILDREN = ("truenodeids", "falsenodeids")
 
 
 def read_sklearn(path: Path, width: int) -> ModelInFile:
-    """Read a tree, a forest or histogram boosting of scikit-learn from a skops file."""
+    """Read a tree, a forest or boosting of scikit-learn from a skops file."""
     import skops.io
 
-    told = skops.io.get_untrusted_types(file=path)
-    if not _ARRAYS.issuperset(told):
-        raise Refused(f"the file holds types that may run code: {told}")
-    found: Any = skops.io.load(path, trusted=told)
+    fields = skops.io.get_untrusted_types(file=path)
+    if not _ARRAYS.issuperset(fields):
+        raise Refused(f"the file holds types that may run code: {fields}")
+    found: Any = skops.io.load(path, trusted=fields)
     name, labels = type(found).__name__, getattr(found, "classes_", None)
     labels = None if labels is None else labels.tolist()
     if name.startswith("HistGradientBoosting"):
         return _read_histograms(found, labels, width)
+    if name.startswith("GradientBoosting"):
+        return _read_boosting(found, labels, width)
     members, base = [found], np.zeros(len(labels or [0]))
     if name.startswith(("RandomForest", "ExtraTrees")):
         members = found.estimators_
@@ -43,6 +45,19 @@ def read_sklearn(path: Path, width: int) -> ModelInFile:
               t.value[:, 0] * scale) for t in found]  # fmt: skip
     body = LeafBoxes(trees, base, DOUBLE, width, np.float32)
     return ModelInFile(body, labels)
+
+
+def _read_boosting(found: Any, labels: list[Any] | None, width: int) -> ModelInFile:
+    if found.init not in (None, "zero"):
+        raise Refused("boosting that begins with a model of its own")
+    base = found._raw_predict_init(np.zeros((1, width), np.float32)).reshape(-1)
+    trees = []
+    for members in found.estimators_:
+        for place, tree in enumerate(member.tree_ for member in members):
+            value = tree.value[:, 0] * found.learning_rate * np.eye(len(base))[place]
+            children = tree.children_left, tree.children_right
+            trees.append((tree.feature, tree.threshold, *children, value))
+    return ModelInFile(LeafBoxes(trees, base, DOUBLE, width, np.float32), labels)
 
 
 def _read_histograms(found: Any, labels: list[Any] | None, width: int) -> ModelInFile:
@@ -66,15 +81,15 @@ def read_xgboost(path: Path, width: int) -> ModelInFile:
 
     booster = xgboost.Booster(model_file=str(path))
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
-    own, told = learner["gradient_booster"], learner["learner_model_param"]
+    own, fields = learner["gradient_booster"], learner["learner_model_param"]
     objective, model = learner["objective"]["name"], own["model"]
     weighted = any(weight != 1 for weight in model.get("weight_drop", ()))
     if own["name"] != "gbtree" or booster.attr("best_iteration") or weighted:
         raise Refused("this kind of XGBoost model is not understood")
     if objective not in ("binary:logistic", "multi:softprob", "reg:squarederror"):
         raise Refused(f"the objective {objective} is not understood")
-    count = max(1, int(told["num_class"]))
-    base = np.resize(np.array(json.loads(told["base_score"]), float), count)
+    count = max(1, int(fields["num_class"]))
+    base = np.resize(np.array(json.loads(fields["base_score"]), float), count)
     base = np.log(base / (1 - base)) if objective == "binary:logistic" else base
     trees = []
     for tree, place in zip(model["trees"], model["tree_info"], strict=True):
@@ -94,13 +109,13 @@ def read_lightgbm(path: Path, width: int) -> ModelInFile:
     """Read trees of LightGBM."""
     import lightgbm
 
-    told = lightgbm.Booster(model_file=str(path)).dump_model()
-    kind = told.get("objective", "custom")
+    fields = lightgbm.Booster(model_file=str(path)).dump_model()
+    kind = fields.get("objective", "custom")
     known = kind.split()[0] in ("binary", "multiclass", "regression")
-    if not known or told["average_output"] or "sqrt" in kind:
+    if not known or fields["average_output"] or "sqrt" in kind:
         raise Refused(f"the objective {kind} is not understood")
-    count, trees = told["num_tree_per_iteration"], []
-    for number, one in enumerate(told["tree_info"]):
+    count, trees = fields["num_tree_per_iteration"], []
+    for number, one in enumerate(fields["tree_info"]):
         *parts, leaf = _list_nodes(one["tree_structure"])
         trees.append((*parts, np.eye(count)[number % count] * leaf[:, None]))
     body = LeafBoxes(trees, np.zeros(count), DOUBLE, width, np.float64)
@@ -130,18 +145,20 @@ def read_onnx(path: Path, width: int) -> ModelInFile:
 
     nodes = onnx.load(path, load_external_data=False).graph.node
     (node, *more) = [n for n in nodes if n.op_type.startswith("TreeEnsemble")]
-    told = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    modes = {*told.get("nodes_modes", ())} - {b"LEAF"}
-    usual = told.get("aggregate_function", b"SUM") == b"SUM"
-    usual &= told.get("post_transform", b"NONE") == b"NONE" and "nodes_values" in told
+    fields = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    modes = {*fields.get("nodes_modes", ())} - {b"LEAF"}
+    usual = fields.get("aggregate_function", b"SUM") == b"SUM"
+    usual &= (
+        fields.get("post_transform", b"NONE") == b"NONE" and "nodes_values" in fields
+    )
     usual &= modes in ({b"BRANCH_LEQ"}, {b"BRANCH_LT"}) and not more
     if not usual or {n.op_type for n in nodes} - {*_ONE_LEVEL, node.op_type}:
         raise Refused("trees alone, that are summed, are understood")
-    texts = [text.decode() for text in told.get("classlabels_strings", [])]
-    labels = told.get("classlabels_int64s") or texts or None
-    base, value = _read_leaves(told, "class" if labels else "target", labels or [0])
+    texts = [text.decode() for text in fields.get("classlabels_strings", [])]
+    labels = fields.get("classlabels_int64s") or texts or None
+    base, value = _read_leaves(fields, "class" if labels else "target", labels or [0])
     by_tree: dict[int, list[Any]] = {}
-    parts = (told[f"nodes_{part}"] for part in (*_NODES, *_CHILDREN))
+    parts = (fields[f"nodes_{part}"] for part in (*_NODES, *_CHILDREN))
     for row in zip(*parts, strict=True):
         by_tree.setdefault(row[0], []).append(row)
     trees = []
@@ -157,18 +174,18 @@ def read_onnx(path: Path, width: int) -> ModelInFile:
     return ModelInFile(body, labels)
 
 
-def _read_leaves(told: Any, part: str, labels: list[Any]) -> tuple[Array, Any]:
+def _read_leaves(fields: Any, part: str, labels: list[Any]) -> tuple[Array, Any]:
     """Return what is added to the sums, and the values of leaves by tree and node."""
     count = len(labels)
-    given = told.get("base_values")
+    given = fields.get("base_values")
     base = np.resize(np.array(given or np.zeros(count), float), count)
     value: dict[Any, Array] = {}
-    columns = (told[f"{part}_{x}"] for x in ("treeids", "nodeids", "ids", "weights"))
+    columns = (fields[f"{part}_{x}"] for x in ("treeids", "nodeids", "ids", "weights"))
     for tree, at, place, weight in zip(*columns, strict=True):
         value.setdefault((tree, at), np.zeros(count))[place] += weight
-    if count == 2 and len({*told["class_ids"]}) == 1:
+    if count == 2 and len({*fields["class_ids"]}) == 1:
         # One weight for each leaf: that of the second label, a share or a score.
-        is_share = min(told["class_weights"]) >= 0 and not given
+        is_share = min(fields["class_weights"]) >= 0 and not given
         base = np.array([base.sum() - 0.5 * is_share])
         value = {key: one.sum(keepdims=True) for key, one in value.items()}
     return base, value

@@ -103,7 +103,7 @@ class LeavesOfRuns:
         self.reached: list[Any] = [
             ((trees.low <= hi) & (trees.high >= lo)).all(axis=1) for lo, hi in box.rows
         ]
-        for column in box.told["columns"]:
+        for column in box.claim["columns"]:
             if column["width"] > 1:
                 at, eye = column["start"], np.eye(column["width"])
                 own = slice(at, at + column["width"])
@@ -154,7 +154,7 @@ class LeavesOfRuns:
         """Return the pairs of leaves of a tree that one case can reach with two runs."""
         if (a, b) not in self.together:
             one, two = (np.flatnonzero(self.reached[call]) for call in (a, b))
-            tree, columns = self.trees.tree, self.box.told["columns"]
+            tree, columns = self.trees.tree, self.box.claim["columns"]
             first = np.searchsorted(tree[two], tree[one])
             count = np.searchsorted(tree[two], tree[one], "right") - first
             if count.sum() > MOST_PAIRS:
@@ -180,12 +180,12 @@ class LeavesOfRuns:
         if one[0] != "atom":
             one, two, i, j = two, one, j, i
         atom = next(
-            (x for x in self.box.told["atoms"] if ["atom", x["name"]] == one), None
+            (x for x in self.box.claim["atoms"] if ["atom", x["name"]] == one), None
         )
         if atom is None or column["width"] > 1:
             return slice(None)
         (lo, hi), bits = self.box.values[one[1]], np.finfo(self.trees.dtype).nmant
-        same = np.dtype(self.box.told["dtype"]) == self.trees.dtype
+        same = np.dtype(self.box.claim["dtype"]) == self.trees.dtype
         if max(abs(lo), abs(hi)) > 2.0**bits or not (same or atom["kind"] != "real"):
             return slice(None)
         lo, hi = np.maximum(lo, low[i, 0]), np.minimum(hi, high[i, 0])  # may be empty

@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def _internal_error(error: BaseException) -> str:
-    """Say where a fault of ours is; nothing was judged then."""
+    """Say where a fault of ours is; nothing was evaluated then."""
     import traceback
 
     place = traceback.extract_tb(error.__traceback__)[-1]

@@ -130,7 +130,9 @@ class Diagnostic:
 
 def suggest_nearest(name: str, known: Iterable[str]) -> str | None:
     """Ask whether another name was meant, if one is near."""
-    matches = get_close_matches(name, known, n=1)
+    known = list(known)
+    matches = [one for one in known if one.casefold() == name.casefold()]
+    matches = matches or get_close_matches(name, known, n=1)
     return f"did you mean `{matches[0]}`?" if matches else None
 
 

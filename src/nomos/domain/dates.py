@@ -15,13 +15,16 @@ from nomos.lang.types import Type
 class Dated(Feature):
     """A date, held as the days since 1970-01-01; its ends may be given as ISO texts.
 
-    `form` is a text as the data have them: in the form of `low`.
+    `form` is a text as the data have them: in the form of `low`. `kind` is the type that
+    they have in a data frame, such as `datetime64[us, Europe/Berlin]`, or `object` for
+    dates of Python; a model of frames gets this type. Without it, it gets texts.
     """
 
     __slots__ = ()
     low: Any
     high: Any
     form: str
+    kind: str
 
     @property
     def type(self) -> Type:
@@ -56,6 +59,7 @@ class Date(Dated, Integer):
     """A day, normally from `low` to `high`: `Date("joined", "2015-01-01", "2024-12-31")`."""
 
     form: str = "2024-01-31"
+    kind: str = ""
 
     def __post_init__(self) -> None:
         _read_ends(self)
@@ -66,6 +70,7 @@ class DateTime(Dated, Real):
     """A day with its time, in UTC, normally from `low` to `high`."""
 
     form: str = "2024-01-31 12:30:00"
+    kind: str = ""
 
     def __post_init__(self) -> None:
         _read_ends(self)

@@ -36,7 +36,9 @@ class Domain:
     what guides a search (`--search guided`); a model that `verifies` names has its own.
 
     `verifies` says which functions are a model and nothing else, for `nomos verify`:
-    with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x.
+    with `{"predict": "model"}`, `predict(x)` is what `self.model.predict` says of x. With
+    `"model.probability[1]"` it is the probability of the class with that number (of two
+    classes that of the second, without a number), with `"model.score"` the score itself.
 
     `classes` says which answers functions may give, as in `{"predict": (0, 1)}`: of a
     `@total` function, an answer that decides nothing is then not asked for.
@@ -79,8 +81,8 @@ def offer_of(domain: type[Domain]) -> Offer:
         # Only what `def` makes is handed the domain, or its class.
         is_handed = batch or isinstance(member, classmethod)
         bound = is_handed or inspect.isfunction(member)
-        told = signature(name, plain, bound=bound, batch=batch)
-        functions[name] = replace(told, k=calls_of(domain, name, member))
+        found = signature(name, plain, bound=bound, batch=batch)
+        functions[name] = replace(found, k=calls_of(domain, name, member))
     return Offer(
         functions=functions,
         features=None if domain.schema is None else domain.schema.types,
@@ -166,15 +168,15 @@ def signature(
     """Return how a function is called from a spec."""
     draws = bool(getattr(function, "draws", False))
     try:
-        told = inspect.signature(function)
+        found = inspect.signature(function)
     except (TypeError, ValueError):  # some functions in C do not say what they take
         return Function(name, 0, None, Type.UNKNOWN, draws, batch)
-    parameters = list(told.parameters.values())[int(bound) :]
+    parameters = list(found.parameters.values())[int(bound) :]
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     plain = [p for p in parameters if p.kind in kinds]
     least = sum(p.default is inspect.Parameter.empty for p in plain)
     many = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
-    returns = Type.UNKNOWN if batch else _type(told.return_annotation)
+    returns = Type.UNKNOWN if batch else _type(found.return_annotation)
     most = None if many else len(plain) - int(draws)
     return Function(name, max(0, least - int(draws)), most, returns, draws, batch)
 

@@ -310,6 +310,17 @@ class Meter:
         self.held += granted
         return granted
 
+    @contextmanager
+    def lease_rest(self, phase: Phase, terms: Terms | None = None) -> Iterator[None]:
+        """Count what is asked inside, by no worker, as far as there are calls left."""
+        granted = self.grant(None, from_reserve=True)
+        lease = Lease(Grant(granted, phase, self.campaign), terms=terms)
+        try:
+            with under_lease(lease):
+                yield
+        finally:
+            self.settle(granted, lease.asked, from_reserve=True)
+
     def note_calls(self, under_way: int) -> None:
         """Note all that was asked, and what is asked by tasks that are under way."""
         if self.note is not None:

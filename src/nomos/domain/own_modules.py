@@ -91,7 +91,9 @@ class Project:
         before, _finder.current = _finder.current, self
         if before is not None:
             before.remember()
-        if any(_hash_module(module) != told for module, told in self._loaded.values()):
+        if any(
+            _hash_module(module) != digest for module, digest in self._loaded.values()
+        ):
             for name, (module, _) in self._loaded.items():
                 if sys.modules.get(name) is module:
                     del sys.modules[name]
@@ -130,8 +132,8 @@ class Project:
             known = self._loaded.get(name)
             if (known is None or known[0] is not module) and self._is_own(name, module):
                 loader = _loader(module)
-                told = loader.digest if isinstance(loader, _TextLoader) else ""
-                self._loaded[name] = module, told or _hash_module(module)
+                digest = loader.digest if isinstance(loader, _TextLoader) else ""
+                self._loaded[name] = module, digest or _hash_module(module)
 
     def has(self, file: str | None) -> bool:
         """Tell whether a file or folder is one of the project's own."""

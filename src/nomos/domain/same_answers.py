@@ -17,7 +17,6 @@ from nomos.domain.records import Column, items
 _OF_SPREAD = 1e-4  # of the spread of the answers
 _OF_SIZE = 1e-6  # of a number itself: a few last places of 32 bits
 _WHOLE_UP_TO = 2.0**20  # reals of 32 bits hold whole numbers and parts of them so far
-_OUTLIERS = 0.01  # the share of answers at each end that the spread leaves out
 _SIMPLE = (int, float, str, bool)  # what most answers are; a short cut
 _MOST = 100_000  # numbers that a spread is taken of
 
@@ -47,21 +46,26 @@ def measure_spread(answers: Column) -> Spread:
 
 
 def _spread(column: Array) -> Any:
-    """Return the range of the middle of a column; of most answers that are equal, all."""
+    """Return the median distance of a column's numbers from their median.
+
+    Those that are equal to it do not count, so that rare answers have a spread. What lies far
+    out moves it little, as long as it is not a half of them.
+    """
+    numbers = column.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = np.abs(numbers - _median_finite(numbers))
+        wide = _median_finite(np.where(apart > 0, apart, np.inf))
+    return np.where(np.isfinite(wide), wide, 0.0)
+
+
+def _median_finite(column: Array) -> Array:
+    """Return the median of the finite numbers at each place; infinite where none is."""
+    if not len(column):
+        return np.asarray(np.inf)
     finite = np.isfinite(column)
     ordered = np.sort(np.where(finite, column, np.inf), axis=0)
-    last = np.maximum(finite.sum(axis=0) - 1, 0)
-    if not len(ordered):
-        return 0.0
-
-    def at(share: float) -> Array:
-        place = np.rint(share * last).astype(np.int64)
-        return np.asarray(np.take_along_axis(ordered, place[None], axis=0)[0])
-
-    with np.errstate(all="ignore"):
-        wide = at(1 - _OUTLIERS) - at(_OUTLIERS)
-        wide = np.where(wide > 0, wide, at(1.0) - at(0.0))
-    return np.where(np.isfinite(wide), wide, 0.0)
+    place = np.maximum(finite.sum(axis=0) - 1, 0) // 2
+    return np.asarray(np.take_along_axis(ordered, place[None], axis=0)[0])
 
 
 def find_changed_answers(

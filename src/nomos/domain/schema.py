@@ -370,13 +370,20 @@ class Schema:
         found = [f for f in self.features if isinstance(f, Category) and f.unseen]
         return [(feature, self.places[feature.name][1].start) for feature in found]
 
-    def add_unseen(self, key: Any, level: str) -> None:
-        """Let a category hold a level that a spec names; to other specs it is none."""
+    @cached_property
+    def lent(self) -> set[str]:
+        """The unseen levels that specs brought, which are no concern of other specs."""
+        return set()
+
+    def add_unseen(self, key: Any, level: str) -> str:
+        """Let a category hold a level that a spec names; return the category's name."""
         _, (feature, _) = self.types, self.place(key)  # the types are kept from now on
         if isinstance(feature, Category) and level not in feature.levels:
             object.__setattr__(feature, "levels", (*feature.levels, level))
             object.__setattr__(feature, "unseen", (*feature.unseen, level))
             self.__dict__.pop("open_categories", None)
+            self.lent.add(level)
+        return feature.name
 
     def place(self, key: Any) -> tuple[Feature, slice]:
         """Return a feature and its columns."""

@@ -54,7 +54,7 @@ def wait_for(
     """Run a coroutine on the loop of this process and return its result.
 
     An interruption of the waiting thread cancels it. Work that ends in time, because each
-    of its calls has a time-out, is not what a worker is ended for.
+    of its calls has a time-out, is not what a worker is ended for, as long as the loop runs.
     """
     if threading.current_thread().name == _THREAD:
         work.close()
@@ -63,7 +63,8 @@ def wait_for(
             " others: `await model.ask(...)`, or a `@concurrent` function without `async`"
         )
     beat = current_lease().beat if ends_in_time else lambda: None
-    future = asyncio.run_coroutine_threadsafe(work, _open_loop())
+    loop = _open_loop()
+    future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         while True:
             try:
@@ -71,7 +72,7 @@ def wait_for(
             except TimeoutError:
                 if future.done():
                     return future.result()
-                beat()
+                loop.call_soon_threadsafe(beat)  # not while a coroutine blocks it
     finally:
         future.cancel()
 

@@ -2,7 +2,7 @@
 
 `alone` is the reference interpreter: it runs one case as Python would. `vectorized/` runs
 a chunk line by line as columns, `coroutines/` runs blocks side by side so that their calls
-of a model become batches. `Engine` chooses the mode and makes `Judged` chunks of it.
+of a model become batches. `Engine` chooses the mode and makes `EvaluatedChunk` chunks of it.
 
 The invariant: every mode gives each case the verdict that the reference interpreter gives.
 What a mode cannot decide it hands over to that. It can, because draws have addresses

@@ -21,23 +21,23 @@ from nomos.engine.cases import Cases, ListedCases, MadeCases, Records
 from nomos.engine.choices import CaseDraws, EndlessRange, replay_draws
 from nomos.engine.coroutines.block import CoroutineBlock
 from nomos.engine.coroutines.hub import no_collection
-from nomos.engine.interpreter import Interpreter, Outcome, Verdict
-from nomos.engine.judged import (
-    Judged,
+from nomos.engine.evaluated import (
+    EvaluatedChunk,
     Limits,
     Violations,
     add_resolved,
     collect,
     is_test,
     mark_made_records,
-    merge_judged,
+    merge_chunks,
     no_verdicts,
     trim_chunk,
 )
+from nomos.engine.interpreter import Interpreter, Outcome, Verdict
 from nomos.engine.part_size import PartSize
 from nomos.engine.program import Program
 from nomos.engine.random_models import Resampling
-from nomos.engine.samples import judge_control
+from nomos.engine.samples import evaluate_control
 from nomos.engine.space import input_count, list_cases
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
@@ -156,7 +156,7 @@ class Engine:
         batch: int | None = None,
         one_by_one: bool = False,
         asks_all: bool = False,
-    ) -> Judged:
+    ) -> EvaluatedChunk:
         """Judge cases that have their own records, so many at once.
 
         With `asks_all`, the model is also asked for answers that decide nothing.
@@ -164,8 +164,8 @@ class Engine:
         other = self.with_inputs(cases.made.rows)
         other.answers = Answers(0)  # no two cases have an input in common
         other._asks_all = asks_all
-        judged = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
-        return mark_made_records(judged, cases)
+        evaluated = other.run(cases, limits, batch=batch, one_by_one=one_by_one)
+        return mark_made_records(evaluated, cases)
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
@@ -208,7 +208,7 @@ class Engine:
         batch: int | None = None,
         one_by_one: bool = False,
         before: int = 0,
-    ) -> Judged:
+    ) -> EvaluatedChunk:
         """Judge cases in order until so many tests were made or so many crashed.
 
         With `repeat`, violated cases are run again in a batch of their own. No more than
@@ -218,10 +218,10 @@ class Engine:
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.nondeterministic
-        parts: list[Judged] = []
+        parts: list[EvaluatedChunk] = []
         first, has_control = 0, repeat and self.program.has_control
 
-        def judge(part: Cases) -> Judged:
+        def evaluate(part: Cases) -> EvaluatedChunk:
             if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
                 place = before + first if repeat else None
@@ -232,14 +232,14 @@ class Engine:
             most = min(batch or _ALL, cases.count - first)
             due = [len(p) if has_control else len(p.violations) for p in parts]
             again = sum(due) if repeat else None
-            parts.append(self._run_affordable(cases, first, most, again, judge))
+            parts.append(self._run_affordable(cases, first, most, again, evaluate))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
             if parts[-1].is_spent:
                 break
-        whole = merge_judged(parts)
+        whole = merge_chunks(parts)
         if has_control:
-            whole = judge_control(self, cases, whole)
+            whole = evaluate_control(self, cases, whole)
         elif repeat and not one_by_one and len(whole.violations):
             whole = self._repeat_whole(whole)
         whole.asked_again = self.answers.asked_again - asked
@@ -247,7 +247,7 @@ class Engine:
         whole.seconds = time.perf_counter() - began
         return whole
 
-    def _repeat_whole(self, whole: Judged) -> Judged:
+    def _repeat_whole(self, whole: EvaluatedChunk) -> EvaluatedChunk:
         """Run the violations again; without the calls for it, end before the first."""
         found = whole.violations
         try:
@@ -271,10 +271,10 @@ class Engine:
         cases = ListedCases(violations.choices[index], violations.lengths[index])
         other = copy.copy(self)
         other.answers, other._verdicts_only = Answers(0), True
-        judged = other.run(cases, Limits(_ALL, _ALL), repeat=False)
-        if judged.is_spent:
+        evaluated = other.run(cases, Limits(_ALL, _ALL), repeat=False)
+        if evaluated.is_spent:
             raise CallsSpent
-        again: Array = judged.verdicts[:count] == Verdict.VIOLATED
+        again: Array = evaluated.verdicts[:count] == Verdict.VIOLATED
         return again
 
     def _run_affordable(
@@ -283,13 +283,13 @@ class Engine:
         first: int,
         most: int,
         violations: int | None,
-        judge: Callable[[Cases], Judged],
-    ) -> Judged:
+        evaluate: Callable[[Cases], EvaluatedChunk],
+    ) -> EvaluatedChunk:
         """Judge as many cases as calls are left for, but for running `violations` again."""
         while most := self._size.affordable(most, violations):
             began = time.perf_counter()
             try:
-                part = self._run_next(cases, first, most, judge)
+                part = self._run_next(cases, first, most, evaluate)
             except CallsSpent:  # they asked for more than cases did before
                 most //= 4
                 continue
@@ -299,8 +299,12 @@ class Engine:
         return replace(no_verdicts(0), is_spent=True)
 
     def _run_next(
-        self, cases: Cases, first: int, most: int, judge: Callable[[Cases], Judged]
-    ) -> Judged:
+        self,
+        cases: Cases,
+        first: int,
+        most: int,
+        evaluate: Callable[[Cases], EvaluatedChunk],
+    ) -> EvaluatedChunk:
         """Judge as many cases from `first` on as fit."""
         while True:
             size = min(self._size.count, most)
@@ -308,7 +312,7 @@ class Engine:
             began, sent = time.perf_counter(), self.answers.rows_sent
             try:
                 with no_collection():  # till the chunk's objects are gone by themselves
-                    judged = judge(part)
+                    evaluated = evaluate(part)
             except Exception as error:
                 if size == 1 or not is_out_of_memory(error):
                     raise
@@ -316,10 +320,10 @@ class Engine:
                 if size == self._size.count:
                     rows = self.answers.rows_sent - sent  # fewer once answers are known
                     self._size.took(rows, time.perf_counter() - began)
-                return judged
+                return evaluated
             self._size.halve()  # when what the part held is gone
 
-    def _run_part(self, cases: Cases, limits: Limits) -> Judged:
+    def _run_part(self, cases: Cases, limits: Limits) -> EvaluatedChunk:
         chunk = Chunk(self.program, cases)
         columns = Columns(
             chunk,
@@ -334,11 +338,13 @@ class Engine:
             end = trim_chunk(chunk, resolved, end, limits.tests)
             if not columns.is_empty:
                 self._block(columns, self.answers)
-                columns.judge()
+                columns.evaluate()
         end = self._resolve(chunk, cases, resolved, end, limits)
         return collect(columns, resolved, end)
 
-    def _run_rows(self, cases: Cases, limits: Limits, before: int | None) -> Judged:
+    def _run_rows(
+        self, cases: Cases, limits: Limits, before: int | None
+    ) -> EvaluatedChunk:
         outcomes: dict[int, Outcome] = {}
         tests, crashes, is_spent = 0, 0, False
         for row in range(cases.count):
@@ -352,9 +358,9 @@ class Engine:
             crashes += outcome.verdict is Verdict.CRASHED
             if tests >= limits.tests or crashes >= limits.crashes:
                 break
-        judged = replace(no_verdicts(len(outcomes)), is_spent=is_spent)
-        add_resolved(judged, outcomes, [])
-        return judged
+        evaluated = replace(no_verdicts(len(outcomes)), is_spent=is_spent)
+        add_resolved(evaluated, outcomes, [])
+        return evaluated
 
     def _block(self, columns: Columns, answers: Answers) -> None:
         """Run the block for the cases still here."""

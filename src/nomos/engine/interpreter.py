@@ -50,7 +50,7 @@ class Verdict(IntEnum):
     UNCHANGED = 5
 
 
-NOT_JUDGED = (Verdict.DISCARDED, Verdict.UNCHANGED)  # they spend no budget
+NOT_EVALUATED = (Verdict.DISCARDED, Verdict.UNCHANGED)  # they spend no budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Outcome:
     margin: float = math.nan  # by how much the first of them is missed
     outputs: Mapping[str, Any] = field(default_factory=dict)  # where none fails
     reached: int = 0  # a bit for each `ensures` that is about the case
-    told: int = 0  # two bits for each rate: is it of the case, and does that count
+    rate_bits: int = 0  # two bits for each rate: is it of the case, and does that count
 
 
 class Unchanged(Discard):
@@ -91,7 +91,7 @@ class Case(Running):
         super().__init__(program, draws)
         self.failures: list[str] = []  # the `ensures` that do not hold, in order
         self.reached = (1 << len(program.spec.ensures)) - 1  # all
-        self.told = 0
+        self.rate_bits = 0
 
     def accept(self) -> None:
         """Note that the case got past `requires`: it spends budget."""
@@ -127,7 +127,7 @@ class Case(Running):
     def tell_rate(self, number: int, counts: bool | None) -> None:
         """Note that a rate is of this case, and whether it counts; None: it is not."""
         if counts is not None:
-            self.told |= (1 + 2 * counts) << 2 * number
+            self.rate_bits |= (1 + 2 * counts) << 2 * number
 
     equal = staticmethod(operators.equal)
     differ = staticmethod(operators.differ)
@@ -179,7 +179,7 @@ class Case(Running):
             self.calls,
             outputs=self.made,
             reached=self.reached,
-            told=self.told,
+            rate_bits=self.rate_bits,
         )
 
     def _make_violation(
@@ -201,7 +201,7 @@ class Case(Running):
             ),
             margin=margin(self.failures[0], self.values),
             reached=self.reached,
-            told=self.told,
+            rate_bits=self.rate_bits,
         )
 
 

@@ -1,6 +1,7 @@
 """Names in a spec: of answers that the model never gives, of levels that it never saw."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,18 @@ def add_unseen_levels(spec: core.Spec, domain: Domain) -> None:
     schema = domain.schema
     if schema is None:
         return
-    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
-    told = [one.test for one in (*spec.requires, *spec.ensures)]
-    trees = [*told, *(let.value for let in lets)]
-    for node in (node for tree in trees for node in core.walk(tree)):
+    opened = [f.name for f, _ in schema.open_categories if {*f.unseen} - schema.lent]
+    lines = [let.value for let in spec.code.straight or ()]
+    for node in chain(spec.nodes, *map(core.walk, lines)):
         if isinstance(node, core.SetFeature) and isinstance(node.key, core.Constant):
             levels = [n for n in core.walk(node.value) if isinstance(n, core.Unseen)]
             for level in levels:
-                schema.add_unseen(node.key.value, str(level.value))
-    for name in domain.verifies.values() if schema.open_categories else ():
+                opened.append(schema.add_unseen(node.key.value, str(level.value)))
+    for given in domain.verifies.values() if opened else ():
+        name = given.partition(".")[0]
         if getattr(getattr(domain, name, None), "schema", None) is None:
-            plan = schema.open_categories[0][0].name
             raise DomainError(
-                f"`{plan}` has unseen levels, and `{name}` gets rows of numbers: it would"
+                f"`{opened[0]}` has unseen levels, and `{name}` gets rows of numbers: it would"
                 " take the next number for them. Load it by load_model(..., schema=schema),"
                 " which hands over names where the model knows them"
             )
@@ -47,8 +47,8 @@ def check_answers(
     `declared` tells what the domain says that a function answers.
     """
     lines = {let.name: let.value for let in spec.code.straight or ()}
-    told = [one.test for one in spec.ensures] + [v.value for v in spec.later_variables]
-    for node in (node for expr in told for node in core.walk(expr)):
+    tests = [one.test for one in spec.ensures] + [v.value for v in spec.later_variables]
+    for node in (node for expr in tests for node in core.walk(expr)):
         if isinstance(node, core.Compare):
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -185,6 +185,16 @@ class Program:
         own = {n for n in self.spec.code.called if draws(self.functions.get(n))}
         return frozenset(own - functions_of_conditions(self.spec))
 
+    def cost_of(self, name: str) -> int:
+        """Return how many calls a function that is not batched costs, which `--calls` limits.
+
+        Those that stand for the model do, and those that draw in the block.
+        """
+        is_plain = not isinstance(self.functions.get(name), BoundBatched)
+        return int(
+            name in self.plain_models or (is_plain and name in self.random_models)
+        )
+
     @cached_property
     def has_control(self) -> bool:
         """Whether a case asks a random model about several inputs: chance is told then.
@@ -321,8 +331,9 @@ class Program:
             "label": lambda record: current().label(record),
         }
         for name, function in self.functions.items():
-            how = name in self.plain_models, (is_compared := name in self.compared)
-            names[name] = _bind_function(name, function, current, *how)
+            is_model, is_compared = name in self.plain_models, name in self.compared
+            bind = partial(_bind_function, is_model=is_model, is_compared=is_compared)
+            names[name] = bind(name, function, current, costs=self.cost_of(name))
             if asking is None or draws(function):
                 continue
             if isinstance(function, BoundBatched):
@@ -362,7 +373,13 @@ def draws(function: Any) -> bool:
 
 
 def _bind_function(
-    name: str, function: Function, current: Current, is_model: bool, is_compared: bool
+    name: str,
+    function: Function,
+    current: Current,
+    *,
+    is_model: bool,
+    is_compared: bool,
+    costs: int,
 ) -> Function:
     """Count a function's calls, and hand it a generator where it draws.
 
@@ -384,7 +401,7 @@ def _bind_function(
             is_batched = isinstance(function, BoundBatched)
             arguments = (*arguments, Draws([seed]) if is_batched else generator(seed))
         try:
-            with asking(int(is_model)):
+            with asking(costs):
                 return answer(function, *arguments, **options)
         finally:
             running.calls = min(running.calls, most)

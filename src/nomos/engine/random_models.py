@@ -29,10 +29,7 @@ class Resampling:
 
 def functions_of_conditions(spec: core.Spec) -> frozenset[str]:
     """Return the functions that are called outside the block."""
-    trees = [let.value for let in (*spec.variables, *spec.later_variables)]
-    trees += [condition.test for condition in (*spec.requires, *spec.ensures)]
-    nodes = [node for tree in trees for node in core.walk(tree)]
-    return frozenset(n.function for n in nodes if isinstance(n, core.Call))
+    return frozenset(n.function for n in spec.nodes if isinstance(n, core.Call))
 
 
 def asks_for_several(spec: core.Spec, names: frozenset[str]) -> bool:

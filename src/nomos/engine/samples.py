@@ -16,8 +16,8 @@ import numpy as np
 from nomos.device import Array
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.engine.cases import Cases, KnownCase, ListedCases
+from nomos.engine.evaluated import EvaluatedChunk, Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Limits
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.watch import WHOLE_CHUNK, watch
 
@@ -40,14 +40,16 @@ class PairTest(Protocol):
         ...
 
 
-def judge_control(engine: Engine, cases: Cases, whole: Judged) -> Judged:
-    """Run the control of the cases that were judged; end where its calls do."""
+def evaluate_control(
+    engine: Engine, cases: Cases, whole: EvaluatedChunk
+) -> EvaluatedChunk:
+    """Run the control of the cases that were evaluated; end where its calls do."""
     control = engine.with_samples(_CONTROL, is_control=True)
     with current_lease().during_phase("control"):
-        judged = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
-    if judged.is_spent:
-        whole = replace(whole.first(len(judged)), is_spent=True)
-    return replace(whole, control=judged.verdicts)
+        evaluated = control.run(cases.part(0, len(whole)), _ALL, repeat=False)
+    if evaluated.is_spent:
+        whole = replace(whole.first(len(evaluated)), is_spent=True)
+    return replace(whole, control=evaluated.verdicts)
 
 
 def repeat_cases(
@@ -65,7 +67,7 @@ def repeat_cases(
             number += 1
             arm = engine.with_samples(number, is_control=is_control)
             try:
-                verdicts.append(judge_samples(arm, some))
+                verdicts.append(evaluate_samples(arm, some))
             except CallsSpent:
                 return
         for place, *pair in zip(left, *verdicts, strict=True):
@@ -74,7 +76,7 @@ def repeat_cases(
             tests[place].add_pair(*fails)
 
 
-def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
+def evaluate_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
     """Return the verdicts on cases with other samples; raises CallsSpent."""
     watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
     if any(case.records for case in cases):
@@ -82,7 +84,7 @@ def judge_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
         return np.array(found)
     choices = pad_choices([case.choices for case in cases])
     listed = ListedCases(*choices, draws_on=True)
-    judged = arm.run(listed, _ALL, repeat=False)
-    if judged.is_spent:
+    evaluated = arm.run(listed, _ALL, repeat=False)
+    if evaluated.is_spent:
         raise CallsSpent
-    return judged.verdicts
+    return evaluated.verdicts

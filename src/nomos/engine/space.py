@@ -16,6 +16,8 @@ from nomos.engine.vectorized.columns import Columns
 from nomos.lang import core
 
 _CHUNK = 8192
+# Beside or around a draw: it is made in some cases only, or several times, or endless.
+_SOMETIMES = core.Logic | core.Conditional | core.Comprehension | core.Quantifier
 _TRIED_INPUTS, _MOST_COUNTED = 64, 100_000  # where the size of a space is estimated
 _MOST_ESTIMATED = 10**18  # ways to draw the inputs
 _MOST_IN_ONE_WAY = 200_000  # cases: draws of 64 pixels would never be counted
@@ -64,9 +66,11 @@ def list_cases(
     """
     if draws_late(program.spec, program.draws):
         raise EndlessRange("a draw inside the block, or after it")
+    most = count_choices(program.spec)
     for numbers in _ways(program, begin, count):
         lengths = np.full(len(numbers), numbers.shape[1], dtype=np.int64)
-        yield from _expand(program, numbers, lengths, np.ones(len(numbers), dtype=bool))
+        is_open = np.ones(len(numbers), dtype=bool)
+        yield from _expand(program, numbers, lengths, is_open, most)
 
 
 def _ways(program: Program, begin: int, count: int | None) -> Iterator[Array]:
@@ -108,15 +112,36 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
         return True
     lets = [let.value for let in spec.later_variables]
     return any(
-        isinstance(node, core.RandInt | core.RandReal)
-        or (isinstance(node, core.Call) and node.draws)
+        is_draw(node)
         for expr in (*lets, *(condition.test for condition in spec.ensures))
         for node in core.walk(expr)
     )
 
 
+def is_draw(node: object) -> bool:
+    """Tell whether evaluating this draws; of its parts it says nothing."""
+    if isinstance(node, core.Call):
+        return node.draws
+    return isinstance(node, core.RandInt | core.RandReal)
+
+
+def count_choices(spec: core.Spec) -> int | None:
+    """Return how many choices a case has that no `requires` ends; None: it depends.
+
+    What stands behind the last one need not be evaluated to list cases: it may be slow.
+    """
+    count = len(spec.inputs)
+    for one in spec.guarded_variables:
+        nodes = list(core.walk(one.value if isinstance(one, core.Let) else one.test))
+        if any(map(is_draw, nodes)):
+            if any(isinstance(node, _SOMETIMES | core.Apply) for node in nodes):
+                return None
+            count += sum(map(is_draw, nodes))
+    return count
+
+
 def _expand(
-    program: Program, known: Array, lengths: Array, is_open: Array
+    program: Program, known: Array, lengths: Array, is_open: Array, most: int | None
 ) -> Iterator[ListedCases]:
     """Yield cases with all their choices, those that begin with these, in their order.
 
@@ -124,6 +149,9 @@ def _expand(
     as many as that choice has values, and they stand in its place: whatever is listed
     together, the order is that of the choices.
     """
+    if known.shape[1] == most:
+        yield ListedCases(known, lengths)
+        return
     asked = np.flatnonzero(is_open)
     draws = ListedCases(known[asked], lengths[asked], checks=False)
     chunk = Chunk(program, draws)
@@ -150,7 +178,7 @@ def _expand(
         rows = np.repeat(np.arange(begin, end), widths[begin:end])
         values = count_from(low[begin:end], widths[begin:end])
         longer = np.column_stack([known[rows], values])
-        yield from _expand(program, longer, (lengths + more)[rows], more[rows])
+        yield from _expand(program, longer, (lengths + more)[rows], more[rows], most)
         begin = end
 
 

@@ -23,7 +23,7 @@ _MOST_BARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Judged cases that rules are found and tried on.
+    """Evaluated cases that rules are found and tried on.
 
     `keys` are None for cases that pass. `answers` describe the model's first answer, for
     the cases that are `answered`. `places` are those of the inputs that were drawn first.

@@ -6,7 +6,7 @@ What the checker lets through, later stages take as it is: they are total.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -338,6 +338,14 @@ class Spec:
     rates: tuple[Rate, ...] = ()
     campaign_ensures: tuple[Condition, ...] = ()  # of rates: over all cases together
     pairs: tuple[Pair, ...] = ()  # of inputs that are drawn together
+
+    @property
+    def nodes(self) -> Iterator[Expr]:
+        """All that stands in vars and conditions of single cases, outside the block."""
+        lets = (*self.variables, *self.later_variables)
+        tests = (*self.requires, *self.ensures)
+        for expr in (*(let.value for let in lets), *(one.test for one in tests)):
+            yield from walk(expr)
 
     @property
     def dates(self) -> frozenset[str]:

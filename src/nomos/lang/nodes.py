@@ -1,7 +1,7 @@
 """Nodes at places in the source, and one walk for the tree as written and the core."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -29,6 +29,18 @@ def children(node: PlacedNode) -> tuple[Any, ...]:
         value = getattr(node, name)
         found += value if isinstance(value, tuple) else (value,)
     return tuple(part for part in found if part is not None)
+
+
+def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a node with each expression directly inside it changed."""
+    kind: Any = type(node)
+    parts = {name: getattr(node, name) for name in expression_fields(kind)}
+    changed = {
+        name: tuple(map(change, part)) if isinstance(part, tuple) else change(part)
+        for name, part in parts.items()
+        if part is not None
+    }
+    return replace(node, **changed)
 
 
 def walk(node: PlacedNode) -> Iterator[Any]:

@@ -213,8 +213,8 @@ def main() -> None:
     except BaseException as error:  # whatever it is: there must be an answer
         answer = Imports(error=f"{type(error).__name__}: {error}")
     # Of the offer's types, their names are told.
-    told = json.dumps(asdict(answer), default=lambda type_: type_.name)
-    data = f"{told}\n".encode()
+    text = json.dumps(asdict(answer), default=lambda type_: type_.name)
+    data = f"{text}\n".encode()
     while data:
         data = data[os.write(answers, data) :]
     os._exit(0)  # threads that the domain began would keep the process alive

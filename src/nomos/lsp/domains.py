@@ -12,6 +12,7 @@ from pathlib import Path
 from nomos.domain.find import find_root
 from nomos.lsp.describing import Imports, files_of
 from nomos.results.reading import decode_value
+from nomos.runner import posix
 
 _LONGEST_ANSWER = 64 * 2**20  # bytes
 _AT_ONCE = 2  # processes that import at the same time
@@ -111,8 +112,5 @@ async def import_apart(folder: Path, names: Sequence[str], timeout_s: float) -> 
 async def _end_process(process: asyncio.subprocess.Process) -> None:
     """End a process and those that it began."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, 9)
-        else:
-            process.kill()
+        posix.kill_group(process)
     await process.wait()

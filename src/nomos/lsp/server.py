@@ -45,6 +45,7 @@ def serve_editor(stdin: BinaryIO, stdout: BinaryIO, *, import_timeout_s: float) 
     parse_spec(Source("", ""))  # builds the parser, which lasts as long as the server
     gc.collect()
     gc.freeze()  # or looking at all of this again would cost every other key 30 ms
+    gc.set_threshold(700, 10, 100_000)  # between keys: see `Session`
     server = LanguageServer("nomos", __version__, protocol_cls=_Protocol)
     _Requests(Session(server, import_timeout_s)).register_all(server)
     server.start_io(stdin, stdout)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ class Session:
         self._documents.pop(uri, None)
         self._kept.pop(uri, None)
         self._publish_diagnostics(uri, [])
+        gc.unfreeze()
 
     def check_soon(self, uri: str) -> None:
         """Check a spec when nothing has been typed for a moment."""
@@ -134,6 +136,9 @@ class Session:
         before: dict[str, Stamp] = {}
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
+            # Trees are made once and looked at once, and not at every other key.
+            gc.collect()
+            gc.freeze()
             self.domains.look_again()
             now = {uri: store_stamp(path_of(uri)) for uri in self._checks}
             if any(before.get(uri, stamp) != stamp for uri, stamp in now.items()):

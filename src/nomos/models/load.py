@@ -148,6 +148,9 @@ def _is_same(one: str, other: str) -> bool:
 
 def load_file(path: Path, *, trust: bool) -> Any:
     """Load a model's file or folder by its content."""
+    if trust:  # its pickles name modules of who trained it, often beside it
+        _import_from(path.absolute().parent)
+        _import_from(Path.cwd())
     with as_model_error(f"{path} cannot be loaded"):
         kind = recognise(path)
         if placement().is_rounded and not kind.takes_precision:
@@ -189,11 +192,14 @@ class FunctionModel(Adapter):
         return self.function(rows)
 
 
+def _import_from(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
 def import_named(module: str, name: str) -> Any:
     """Import what `module:name` names, from the current folder too."""
-    here = str(Path.cwd())
-    if here not in sys.path:  # where the command `nomos` is run, as with `python -m`
-        sys.path.append(here)
+    _import_from(Path.cwd())  # where the command `nomos` is run, as with `python -m`
     try:
         found: Any = import_module(module)
     except (Exception, SystemExit) as error:  # the module is the user's

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from nomos.domain.reading.arrow import ARROW_SUFFIXES
 from nomos.errors import ModelError
 from nomos.models.kinds import ModelKind, all_kinds
 
@@ -81,12 +82,14 @@ def recognise(path: Path) -> ModelKind:
 
 
 def extras_below(folder: Path) -> list[str]:
-    """Return the extras that the model files below a folder need; nothing is loaded."""
+    """Return the extras that models and tables below a folder need; nothing is loaded."""
     found = set()
     for place, folders, files in os.walk(folder):
         folders[:] = [
             name for name in folders if not name.startswith((".", "node_mod"))
         ]
+        if any(name.lower().endswith(ARROW_SUFFIXES) for name in files):
+            found.add("arrow")
         for name in ("", *files):  # a folder may be a model itself
             with suppress(ModelError):
                 found.add(recognise(Path(place, name)).extra)

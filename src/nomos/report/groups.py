@@ -47,7 +47,7 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
             grouped = count_of(result.analysis.grouped, "bug")
             if result.analysis.grouped < result.counts.unique_bugs:
                 grouped += " re-run in isolation"
-            told = len(result.ensures) > 1
+            has_several = len(result.ensures) > 1
             said: set[Rule] = set()  # of all bugs with the same outputs, so once
             views = []
             for group in result.analysis.groups:
@@ -56,7 +56,7 @@ def group_views(results: Sequence[Result]) -> tuple[GroupView, ...]:
                 elif group.by_answer is not None:
                     said.add(group.by_answer)
                 views.append(
-                    _group_view(group, grouped, told, result.counts.bug_inputs)
+                    _group_view(group, grouped, has_several, result.counts.bug_inputs)
                 )
             return tuple(views)
     return ()

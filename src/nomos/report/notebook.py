@@ -24,10 +24,10 @@ class ShownResult(Result):
 
     def __str__(self) -> str:
         """Return the verdict, how often, what else must be said, and the clearest bug."""
-        told = view_property([self])
-        verdict = told.verdict.replace("-", " ")
-        lines = [f"{self.name}: {verdict}; {told.rate}"]
-        lines += remark_lines(told, problems_only=True)
+        view = view_property([self])
+        verdict = view.verdict.replace("-", " ")
+        lines = [f"{self.name}: {verdict}; {view.rate}"]
+        lines += remark_lines(view, problems_only=True)
         for bug in self.clearest()[:1]:
             shown = card_text(first_card(self, bug)).plain
             mark = "" if bug.shrunk is None else " (shrunk)"

@@ -12,6 +12,7 @@ from nomos.report.groups import shrunk_words
 from nomos.report.texts import count_of
 from nomos.report.view import PropertyView, model_names, view_properties, view_property
 from nomos.results.bugs import with_values
+from nomos.results.measured import join_calls
 from nomos.results.result import Bug, Result
 from nomos.runner.stopping import EXIT_STATUS
 
@@ -51,11 +52,11 @@ def by_clearness(result: Result) -> list[Bug]:
     return sorted(weighed, key=clearness_of)
 
 
-def summary_table(told: Sequence[PropertyView]) -> Table:
+def summary_table(views: Sequence[PropertyView]) -> Table:
     """Return the table that ends a run."""
-    models = model_names(told)
+    models = model_names(views)
     several = len(set(models)) > 1
-    seeds = max((len(one.results) for one in told), default=1)
+    seeds = max((len(one.results) for one in views), default=1)
     caption = (
         f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
     )
@@ -67,7 +68,7 @@ def summary_table(told: Sequence[PropertyView]) -> Table:
     table.add_column("verdict")
     table.add_column("unique bugs", justify="right")
     table.add_column("violations")
-    for number, one in enumerate(told):
+    for number, one in enumerate(views):
         cells = [Text(one.name)]
         if several:
             cells.append(Text(models[number]))
@@ -76,11 +77,11 @@ def summary_table(told: Sequence[PropertyView]) -> Table:
     return table
 
 
-def summary_lines(told: Sequence[PropertyView]) -> Iterable[Text]:
+def summary_lines(views: Sequence[PropertyView]) -> Iterable[Text]:
     """Yield the same as lines, for a terminal that is too narrow for a table."""
-    models = model_names(told)
+    models = model_names(views)
     several = len(set(models)) > 1
-    for number, one in enumerate(told):
+    for number, one in enumerate(views):
         text = Text(one.name, style="bold")
         if several:
             text.append(f" on {models[number]}", style="")
@@ -94,15 +95,17 @@ def summary_parts(
     results: Sequence[Result], width: int = WIDTH, *, stored: bool = True
 ) -> Iterable[Table | Text]:
     """Yield the end of a run: the table, and what else must be said of each property."""
-    told = view_properties(results)
+    views = view_properties(results)
     if width < _NARROW:
-        yield from summary_lines(told)
+        yield from summary_lines(views)
     else:
-        yield summary_table(told)
-    for one in told:
+        yield summary_table(views)
+    if len(views) > 1 and (sent := join_calls(r.calls for r in results).sent_text):
+        yield Text(f"in all: {sent}")
+    for one in views:
         for line in remark_lines(one, f"{one.name}: "):
             yield Text(line)
-        most = _MOST_GROUPS if len(told) == 1 else 1
+        most = _MOST_GROUPS if len(views) == 1 else 1
         for group in one.groups[:most]:
             first, *others = group.lines
             yield Text("\n".join([f"{one.name}: {first}", *others]))

@@ -170,7 +170,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     """Return what is said of one property and one model."""
     first = results[0]
     counts = [result.counts for result in results]
-    judged = sum(c.judged for c in counts)
+    evaluated = sum(c.evaluated for c in counts)
     tests = sum(c.tests for c in counts)
     seconds = sum(c.seconds for c in counts)
     verdict = min((result.verdict for result in results), key=_WORST_FIRST.index)
@@ -183,7 +183,7 @@ def view_property(results: Sequence[Result]) -> PropertyView:
         meaning=_meaning_of_verdict(verdict, first),
         k=str(k) if k else "?",
         rate=_rate_words(results, verdict),
-        share=sum(c.violations for c in counts) / judged if judged else 0.0,
+        share=sum(c.violations for c in counts) / evaluated if evaluated else 0.0,
         bugs=sum(bugs) / len(bugs),
         unique_bugs=_over_seeds(bugs),
         new_bugs=f"{new:,} new" if new < sum(bugs) else "",
@@ -198,9 +198,9 @@ def view_property(results: Sequence[Result]) -> PropertyView:
     )
 
 
-def model_names(told: Sequence[PropertyView]) -> list[str]:
+def model_names(views: Sequence[PropertyView]) -> list[str]:
     """Return models: as much of the end of each path as makes them differ."""
-    names = short_names([one.first.subject.model for one in told])
+    names = short_names([one.first.subject.model for one in views])
     return [name or "-" for name in names]
 
 
@@ -228,7 +228,9 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     if verdict != "failed":
         return rate_text(results)
     counts = [result.counts for result in results]
-    said = f"{sum(c.violations for c in counts):,} of {sum(c.judged for c in counts):,}"
+    said = (
+        f"{sum(c.violations for c in counts):,} of {sum(c.evaluated for c in counts):,}"
+    )
     flaky = sum(c.flaky for c in counts)
     return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
@@ -344,21 +346,21 @@ def _remarks_of_proof(result: Result) -> Iterable[Remark]:
 def _ensures_views(results: Sequence[Result]) -> Iterable[EnsuresView]:
     """Return each `ensures` with its own rate, where there are several."""
     first = results[0]
-    judged = sum(result.counts.judged for result in results)
+    evaluated = sum(result.counts.evaluated for result in results)
     for of_rates in first.rates:
         every = (one for result in results for one in result.rates)
-        told = " / ".join(measured_text(e) for e in every if e.text == of_rates.text)
-        yield EnsuresView(of_rates.text, of_rates.line, "", told)
+        same = [measured_text(one) for one in every if one.text == of_rates.text]
+        yield EnsuresView(of_rates.text, of_rates.line, "", " / ".join(same))
     several = len(first.ensures) + len(first.rates) > 1
     for number, one in enumerate(first.ensures if several else ()):
-        same = [result.ensures[number] for result in results if result.ensures]
-        violations = [e.violations for e in same]
+        found = [result.ensures[number] for result in results if result.ensures]
+        violations = [e.violations for e in found]
         rate = tried_text(results, violations)
         if first.verdict == "failed":
-            rate = f"{sum(violations):,} of {judged:,}"
-        if all(e.is_vacuous for e in same):
+            rate = f"{sum(violations):,} of {evaluated:,}"
+        if all(e.is_vacuous for e in found):
             rate += ", none of which has what stands before `==>`"
-        bugs = _over_seeds([e.unique_bugs for e in same])
+        bugs = _over_seeds([e.unique_bugs for e in found])
         yield EnsuresView(one.text, one.line, bugs, rate)
 
 

@@ -51,7 +51,7 @@ def _find_wrong_pairs(result: Result) -> list[str]:
     """Say what of violations, and those of a control, does not fit the verdict."""
     counts, is_clean = result.counts, result.verdict in ("holds", "none-found")
     apart = counts.only_violated, counts.only_control, counts.both_violated
-    if min(*apart, counts.pairs - sum(apart)) < 0 or counts.pairs > counts.judged:
+    if min(*apart, counts.pairs - sum(apart)) < 0 or counts.pairs > counts.evaluated:
         return [f"{counts.pairs} pairs with a control, and {apart} violated in them"]
     excess = counts.excess
     if excess is not None and is_clean and excess.is_shown:

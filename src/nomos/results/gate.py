@@ -11,7 +11,7 @@ from nomos.accepted import COUNT, SHARE, TEXT, Kind, accept_fields
 from nomos.errors import NomosError
 from nomos.results.excess import Excess
 from nomos.results.reading import parse_json
-from nomos.results.result import Result, from_data
+from nomos.results.result import SCHEMA, Result, from_data
 from nomos.results.statistics import clopper_pearson, fisher, percent
 from nomos.results.verdict import excess_over_seeds, is_flaky
 
@@ -123,7 +123,7 @@ def _few_cases(seeds: Sequence[Result], gate: Gate) -> str:
     least = gate.min_cases
     if least is None:
         least = max(FEWEST_CASES, min(DEFAULT_MIN_CASES, first.budget))
-    cases = sum(result.counts.judged for result in seeds)
+    cases = sum(result.counts.evaluated for result in seeds)
     if cases >= least:
         return ""
     were = "case was" if cases == 1 else "cases were"
@@ -146,6 +146,8 @@ def load_baseline(path: Path) -> tuple[Result, ...]:
         if path.is_char_device():
             raise ValueError("it has no end")
         document = parse_json(path.read_bytes())
+        if (version := document["schema"]) != SCHEMA:
+            raise ValueError(f"it has schema {version!r}, and this version {SCHEMA}")
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
             raise NomosError(
@@ -200,20 +202,19 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
         )
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
-        return Ruling(
-            results, 3, "recorded bugs failed again that the sample does not show"
-        )
-    told = list(_compare_rates(results, gate))
+        why = "recorded bugs still fail, and no case of the sample does: raise --budget"
+        return Ruling(results, 3, f"{why}, or weigh the sample alone by --no-store")
+    found = list(_compare_rates(results, gate))
     if status and gate.fail_on == "new":
-        told.append((1, "there are new bugs"))
+        found.append((1, "there are new bugs"))
     if gate.fail_on == "undecided" and any(_is_undecided(result) for result in results):
-        told.append((1, "a proof is undecided"))
-    status = max(status for status, _ in told)
-    return Ruling(results, status, "; ".join(said for _, said in told))
+        found.append((1, "a proof is undecided"))
+    status = max(status for status, _ in found)
+    return Ruling(results, status, "; ".join(said for _, said in found))
 
 
 def _plain_status(result: Result, gate: Gate) -> int:
-    """Return the exit status of one result without rates: 0 only if all was judged."""
+    """Return the exit status of one result without rates: 0 only if all was evaluated."""
     counts = result.counts
     if result.verdict == "failed" or result.problem or counts.crashed:
         return 3
@@ -285,7 +286,7 @@ def _rate(results: Sequence[Result], gate: Gate) -> _Rate | None:
         return None
     flaky = sum(result.counts.flaky for result in results)
     violated = sum(_violations(result, gate) for result in results)
-    cases = flaky + sum(result.counts.judged for result in results)
+    cases = flaky + sum(result.counts.evaluated for result in results)
     return _Rate(violated + flaky, cases, first.is_complete) if cases else None
 
 

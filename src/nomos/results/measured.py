@@ -1,6 +1,7 @@
 """What a campaign counted, and its rates: frozen data, and how it is said."""
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -89,7 +90,7 @@ class Counts:
     both_violated: int = 0
 
     @property
-    def judged(self) -> int:
+    def evaluated(self) -> int:
         """The cases that an `ensures` was decided on: what rates are taken of."""
         return self.passed + self.violations
 
@@ -143,3 +144,12 @@ class CallCounts:
             f" {tokens[1]:,.0f} of answers"
             + (f"; cost {total['cost']:.4f} ({where})" if costs else "")
         )
+
+
+def join_calls(calls: Iterable[CallCounts]) -> CallCounts:
+    """Return what all campaigns together sent to endpoints."""
+    sent: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in calls:
+        for phase, spent in one.sent.items():
+            sent[phase].update(spent)
+    return CallCounts(sent=sent)

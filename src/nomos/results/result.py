@@ -22,6 +22,7 @@ from nomos.results.statistics import Estimate, Interval
 if TYPE_CHECKING:
     from nomos.domain.domain import Domain
 
+SCHEMA = 3  # of results as JSON: another number, other names or meanings
 Verdict = Literal["violated", "none-found", "holds", "failed", "undecided"]
 Scope = Literal["sample", "inputs", "generated", "schema", "within", "around"]
 Decision = Literal["holds", "violated", "undecided"]
@@ -395,6 +396,6 @@ def from_data(data: Mapping[str, Any]) -> Result:
     result: Result = decode_value(Result, whole)
     counts = result.counts
     least = min(getattr(counts, name) for name in Counts.__slots__)
-    if least < 0 or any(one.violations > counts.judged for one in result.ensures):
+    if least < 0 or any(one.violations > counts.evaluated for one in result.ensures):
         raise ValueError("its counts contradict each other")
     return result

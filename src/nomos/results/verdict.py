@@ -43,7 +43,7 @@ def problem_of(
         )
     if counts.crashed:
         found.append(f"{count_of(counts.crashed, 'case')} crashed")
-    if counts.unreadable > unreadable * (counts.judged + counts.unreadable):
+    if counts.unreadable > unreadable * (counts.evaluated + counts.unreadable):
         found.append(
             f"{counts.unreadable:,} of {count_of(counts.tests, 'case')} are unreadable: an"
             " answer in them says nothing that counts (--accept-unreadable SHARE)"
@@ -92,7 +92,7 @@ def flakiness_text(check: Flakiness) -> str:
 
 def is_flaky(counts: Counts, accepted: float = 0.0) -> bool:
     """Tell whether more cases than the accepted share did not fail again."""
-    return counts.flaky > accepted * (counts.judged + counts.flaky)
+    return counts.flaky > accepted * (counts.evaluated + counts.flaky)
 
 
 def _is_loud(counts: Counts) -> bool:
@@ -232,12 +232,17 @@ def tried_text(results: Sequence[Result], each: Sequence[int]) -> str:
     """
     first = results[0]
     if first.search != "random" and first.scope != "generated":
-        found = f"{each[0]:,} of {first.counts.judged:,}"
+        found = f"{each[0]:,} of {first.counts.evaluated:,}"
         return f"exact: {found}" if first.is_exact else f"{found} tried, not all"
-    judged, violations = sum(result.counts.judged for result in results), sum(each)
+    evaluated, violations = (
+        sum(result.counts.evaluated for result in results),
+        sum(each),
+    )
     if first.scope == "generated":
-        return f"{violations:,} of {judged:,} generated inputs, no share of real ones"
-    return describe_rate(violations, judged) if judged else "no cases"
+        return (
+            f"{violations:,} of {evaluated:,} generated inputs, no share of real ones"
+        )
+    return describe_rate(violations, evaluated) if evaluated else "no cases"
 
 
 def confirmation_text(counts: Counts) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from nomos.domain.meter import Meter, Phase
 from nomos.errors import NomosError
 from nomos.results.result import Result
+from nomos.runner import posix
 from nomos.runner.campaigns.explained.flakiness import (
     FlakinessFound,
     FlakinessSample,
@@ -45,7 +46,7 @@ class FlakinessChecks:
         if self.options.recheck and any(map(self._can_be_fresh, jobs)):
             from nomos.runner.executors import forking
 
-            if forking.can_fork:
+            if posix.CAN_FORK:
                 forking.start_server()
 
     def check_result(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
@@ -71,7 +72,12 @@ class FlakinessChecks:
 
     def _can_be_fresh(self, job: Job) -> bool:
         is_here = self.options.engine == "processes" and self.options.device == "cpu"
-        return is_here and not job.is_at_hand and job.prepared is None
+        return (
+            posix.CAN_START_WORKERS
+            and is_here
+            and not job.is_at_hand
+            and job.prepared is None
+        )
 
     def _check_fresh(
         self, meter: Meter, job: Job, sample: FlakinessSample
@@ -98,7 +104,7 @@ class FlakinessChecks:
         if self._tasks is None:
             from nomos.runner.executors import forking, processes
 
-            forks = forking.can_fork
+            forks = posix.CAN_FORK
             launch = forking.fork_process if forks else processes.spawn_process
             pool = processes.ProcessPool(self.setting, self._limits, launch)
             self._tasks = Tasks(pool, self._signals)
@@ -107,7 +113,7 @@ class FlakinessChecks:
     def _add_findings(self, found: FlakinessFound) -> FlakinessFound:
         from nomos.runner.executors import forking
 
-        if forking.can_fork:
+        if posix.CAN_FORK:
             forking.start_server().preload.update(found.imported)
         return found
 

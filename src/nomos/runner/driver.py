@@ -1,6 +1,6 @@
 """Run jobs: one loop for every caller, every executor and every number of workers.
 
-Campaigns are planned in ranges of cases, judged by workers, and merged in order, so
+Campaigns are planned in ranges of cases, evaluated by workers, and merged in order, so
 that the results are those of one process. Handlers are told what happens.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -16,13 +17,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nomos.domain.meter import Meter, Phase
-from nomos.engine.judged import Judged
+from nomos.engine.evaluated import EvaluatedChunk
 from nomos.errors import DomainError, NomosError, ServiceDown, Stop
 from nomos.results.analysis import Analysis
+from nomos.results.measured import CallCounts
 from nomos.results.result import Result
 from nomos.runner.campaigns.bugs import Confirm
 from nomos.runner.campaigns.campaign import DOWN, LATE, Campaign
 from nomos.runner.campaigns.explained.explaining import (
+    Explain,
     Explained,
     add_explanation,
     request_of,
@@ -37,7 +40,7 @@ from nomos.runner.events import Event, Finished, Handler, Started
 from nomos.runner.executors import make_pool
 from nomos.runner.executors.pool import Answer, InlinePool, WorkerCrash, WorkerPool
 from nomos.runner.executors.worker import About, Setting, Worker
-from nomos.runner.jobs import Failure, Job
+from nomos.runner.jobs import Failure, Job, Run
 from nomos.runner.live import Reopened
 from nomos.runner.options import Options
 from nomos.runner.spending import Spending
@@ -47,15 +50,6 @@ from nomos.store.store import Store
 
 T = TypeVar("T")
 _AHEAD = 2  # ranges for each worker, so that none waits for the driver
-
-
-@dataclass(slots=True)
-class Run:
-    """What jobs came to; complete, unless it was `stopped` from outside."""
-
-    results: list[Result] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    stopped: str = ""  # interrupted or terminated
 
 
 @dataclass(slots=True)
@@ -127,7 +121,8 @@ class Driver:
         todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
         ask = partial(self._ask, self.spending.open_meter())
-        warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
+        with suppress(Stop):  # by a signal, which ends the loop, too
+            warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
         while not self._signals.received:
             try:
                 self._fill(active, todo, run, failed)
@@ -183,7 +178,9 @@ class Driver:
     def _plan(self, one: _Active) -> bool:
         if not one.campaign.can_afford_more(waits=bool(one.ranges)):
             return False
-        asked = one.campaign.next_range(shares=self._tasks.pool.size > 1)
+        is_inline = isinstance(self._tasks.pool, InlinePool)
+        workers = 0 if is_inline else self._tasks.pool.size
+        asked = one.campaign.next_range(workers=workers)
         if asked is None:
             return False
         one.ranges.append(self._submit(one, asked))
@@ -191,10 +188,8 @@ class Driver:
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
-        task = self._tasks.submit(
-            one.campaign.meter, "search", "judge", one.job, key, asked, most=asked.calls
-        )
-        return asked, task
+        submit = partial(self._tasks.submit, one.campaign.meter, "search")
+        return asked, submit("evaluate", one.job, key, asked, most=asked.calls)
 
     # Beginning a campaign.
 
@@ -274,7 +269,7 @@ class Driver:
             else:
                 self._take(one, asked, answer.value)
 
-    def _take(self, one: _Active, asked: Range, parts: list[Judged]) -> None:
+    def _take(self, one: _Active, asked: Range, parts: list[EvaluatedChunk]) -> None:
         """Count a range; where its calls ended before it did, hand out the rest."""
         campaign, rest = one.campaign, None
         if any(part.is_spent for part in parts):
@@ -295,16 +290,16 @@ class Driver:
         if died.row is not None:
             before, behind = asked.around(died.row)
             first, last = self._submit(one, before), self._submit(one, behind)
-            return [first, self._judge_crash(before, died), last]
+            return [first, self._isolate_crash(before, died), last]
         if self._tasks.pool.can_tell_row and not asked.one_by_one:
             return [self._submit(one, replace(asked, one_by_one=True))]
         halves = asked.halves()
         if halves is None:
-            return [self._judge_crash(asked, died)]
+            return [self._isolate_crash(asked, died)]
         return [self._submit(one, half) for half in halves]
 
-    def _judge_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
-        """Return one case of a range as judged: its worker died of it."""
+    def _isolate_crash(self, part: Range, died: WorkerCrash) -> tuple[Range, int]:
+        """Return one case of a range as evaluated: its worker died of it."""
         ticket = -next(self._deaths)  # no worker's
         self._tasks.answers[ticket] = Answer(ticket, [died.find_verdict()])
         return part, ticket
@@ -314,9 +309,7 @@ class Driver:
     def _end_late(self, active: list[_Active], finished: dict[int, Result]) -> None:
         """End the campaigns whose time is up; the others start their ranges again."""
         most = self.options.time or 0.0
-        late = [
-            one for one in active if one.campaign.stop or one.campaign.seconds >= most
-        ]
+        late = [a for a in active if a.campaign.stop or a.campaign.seconds >= most]
         active[:] = [one for one in active if one not in late]
         for one in active:
             one.ranges = [
@@ -341,7 +334,7 @@ class Driver:
         """Return the result of a campaign, checked and explained unless it was stopped."""
         result, meter = one.campaign.result(), one.campaign.meter
         self._signals.set_alarm(meter.end_search())
-        explain: Callable[[], Explained] | None = None
+        explain: Explain | None = None
         if not one.campaign.is_stopped:
             check = partial(self._checks.check_result, one.job, meter, self._ask)
             if not one.campaign.about.has_control:
@@ -350,14 +343,19 @@ class Driver:
             begin = partial(self._explain_result, one, result)
             explain = self._try(begin, f"{result.name}: its bugs are not grouped")
         result = with_exceptions(result, meter.raised)
-        sent = self.spending.read_spent(meter)
-        result = replace(result, calls=replace(one.campaign.call_counts(), sent=sent))
+        result = replace(result, calls=(calls := self._count_all_calls(one)))
         if explain is None:
             return result
-        return add_explanation(result, explain, one.campaign.call_counts)
+        later = partial(self._count_all_calls, one)
+        count = later if self._can_wait(one.job) else lambda: calls
+        return add_explanation(result, explain, count)
+
+    def _count_all_calls(self, one: _Active) -> CallCounts:
+        sent = self.spending.read_spent(one.campaign.meter)
+        return replace(one.campaign.call_counts(), sent=sent)
 
     def _finish(self, one: _Active) -> Result:
-        for _, ticket in one.ranges:  # judged for nothing: the campaign ended before
+        for _, ticket in one.ranges:  # evaluated for nothing: the campaign ended before
             self._tasks.answers.pop(ticket, None)
         done = None if one.recording is None else one.recording.done
         result = self._examine_campaign(one) if done is None else done
@@ -376,21 +374,25 @@ class Driver:
             self.warn(f"{without}: {str(error) or 'the time is over'}")
             return None
 
-    def _explain_result(
-        self, one: _Active, result: Result
-    ) -> Callable[[], Explained] | None:
-        """Explain the bugs of a campaign; where they are at hand, when someone looks."""
+    def _explain_result(self, one: _Active, result: Result) -> Explain | None:
+        """Explain the bugs of a campaign, or return what does so when someone looks."""
         request = request_of(result, one.campaign.sample, self.options)
         if request is None:
             return None
         meter = one.campaign.meter
-        if one.job.is_at_hand:
+        if self._can_wait(one.job):
             live = Reopened(self._inline, one.job, meter)
             said = f"{result.name}: its bugs are not grouped"
             later = partial(live.explain_bugs, request)
             return lambda: self._try(later, said) or (Analysis(), {})
         found: Explained = self._ask(meter, one.job, "grouping", "explain", request)
         return lambda: found
+
+    def _can_wait(self, job: Job) -> bool:
+        """Tell whether bugs are explained later: what is limited is spent by the campaign."""
+        options = self.options
+        limits = options.calls, options.time, options.max_cost
+        return job.is_at_hand and limits == (None, None, None)
 
     def _tell(self, event: Event) -> None:
         for handler in self.handlers:

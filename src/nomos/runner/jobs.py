@@ -1,4 +1,4 @@
-"""A spec and a model, made ready to be tested."""
+"""A spec and a model, made ready to be tested; and what jobs came to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nomos.engine.samples import repeat_cases
 from nomos.errors import NomosError
 from nomos.lang import core
 from nomos.results.excess import CaseTest, Repeats
-from nomos.results.result import Bug, Ensures, Subject
+from nomos.results.result import Bug, Ensures, Result, Subject
 from nomos.runner.project.specs import LoadedSpec
 from nomos.shrinking.shrink import replay_shrunk
 
@@ -47,6 +47,15 @@ class Failure:
         said = str(self.error)
         name = str(self.job.path)
         return said if said.startswith(name) else f"{name}: {said}"
+
+
+@dataclass(slots=True)
+class Run:
+    """What jobs came to; complete, unless it was `stopped` from outside."""
+
+    results: list[Result] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    stopped: str = ""  # interrupted or terminated
 
 
 def failure_lines(failures: Iterable[Failure]) -> list[str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from nomos.diagnostics import Span
 from nomos.domain.domain import Domain
-from nomos.domain.meter import CallsSpent, Grant, Lease, Meter, Phase, under_lease
+from nomos.domain.meter import CallsSpent, Meter, Phase
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Outcome
 from nomos.engine.program import Program
@@ -22,7 +22,7 @@ from nomos.results.result import Bug
 from nomos.runner.campaigns.explained.explaining import (
     Explained,
     Request,
-    check_answers,
+    check_bugs,
     explain,
 )
 from nomos.runner.executors.worker import Worker
@@ -37,17 +37,9 @@ class Reopened:
         self._job = job
         self._meter = meter or Meter()
 
-    @contextmanager
-    def meter_calls(self, phase: Phase = "display") -> Iterator[None]:
+    def meter_calls(self, phase: Phase = "display") -> AbstractContextManager[None]:
         """Count what is asked inside for its campaign, as far as that has calls left."""
-        granted = self._meter.grant(None, from_reserve=True)
-        grant = Grant(granted, phase, self._meter.campaign)
-        lease = Lease(grant, terms=self._worker.setting.terms)
-        try:
-            with under_lease(lease):
-                yield
-        finally:
-            self._meter.settle(granted, lease.asked, from_reserve=True)
+        return self._meter.lease_rest(phase, self._worker.setting.terms)
 
     def count_calls(self, before: CallCounts) -> CallCounts:
         """Return what its campaign asked, with what was asked since it ended."""
@@ -57,8 +49,7 @@ class Reopened:
     def explain_bugs(self, request: Request) -> Explained:
         """Explain the bugs of a campaign that has ended, by the model that it had."""
         with self.meter_calls("grouping"):
-            bugs = [bug for bug in with_values(request.result.bugs) if not bug.records]
-            check_answers(self.ready_job.engine, bugs)
+            check_bugs(self.ready_job.engine, with_values(request.result.bugs))
             return explain(self.ready_job, request)
 
     @property

@@ -11,9 +11,9 @@ from nomos.errors import StoreError
 from nomos.models.load import is_trusting
 from nomos.results.gate import Gate
 from nomos.results.result import Result
-from nomos.runner.driver import Driver, Run
+from nomos.runner.driver import Driver
 from nomos.runner.events import Handler
-from nomos.runner.jobs import Failure, Job, Prepared
+from nomos.runner.jobs import Failure, Job, Prepared, Run
 from nomos.runner.options import Options
 from nomos.runner.project.discovery import Discovery
 from nomos.runner.project.params import each_setting

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from nomos.domain.meter import Grant, Lease, under_lease
+from nomos.domain.meter import CallsSpent, Grant, Lease, under_lease
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import CaseDraws, Kind, Stream, choice_of, mix_seed
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
-from nomos.engine.samples import judge_samples
+from nomos.engine.samples import evaluate_samples
 from nomos.errors import NomosError
 from nomos.results.measured import CallCounts
 from nomos.results.statistics import describe_rate
@@ -87,7 +87,10 @@ class Selecting:
         with under_lease(Lease(grant, terms=terms)):
             named = [{"model": model} for model in models] or [{}]
             jobs = [Job(path, {**(settings or {}), **one}) for one in named]
-            yield [self._worker.prepare_job(job).engine for job in jobs]
+            try:
+                yield [self._worker.prepare_job(job).engine for job in jobs]
+            except CallsSpent:
+                raise NomosError(f"{path}: the calls are used up") from None
 
     @property
     def sent_text(self) -> str:
@@ -104,16 +107,16 @@ def measure_selection(
     left: list[Any] = []
     while cases < budget and drawn < _MOST_DRAWN * budget:
         part = RandomCases(stream, drawn, min(_CHUNK, 2 * (budget - cases)))
-        judged = engine.run(part, Limits(budget - cases, 2**62), repeat=False)
-        cases += int(judged.accepted.sum())
-        first += int((judged.verdicts == Verdict.PASSED).sum())
-        found = judged.violations
+        evaluated = engine.run(part, Limits(budget - cases, 2**62), repeat=False)
+        cases += int(evaluated.accepted.sum())
+        first += int((evaluated.verdicts == Verdict.PASSED).sum())
+        found = evaluated.violations
         left += [found.case_of(number) for number in range(len(found))]
-        drawn += max(1, len(judged))
-        if judged.is_spent or judged.crashes:
+        drawn += max(1, len(evaluated))
+        if evaluated.is_spent or evaluated.crashes:
             raise NomosError(
-                f"{name}: {judged.crashes[0].error}"
-                if judged.crashes
+                f"{name}: {evaluated.crashes[0].error}"
+                if evaluated.crashes
                 else f"{name}: the calls are used up before {budget} cases were drawn"
             )
     asked, satisfied = cases, first
@@ -121,7 +124,7 @@ def measure_selection(
         if not left:
             break
         asked += len(left)
-        verdicts = judge_samples(other.with_samples(_FIRST_TRY + number), left)
+        verdicts = evaluate_samples(other.with_samples(_FIRST_TRY + number), left)
         satisfied += int((verdicts == Verdict.PASSED).sum())
         pairs = zip(left, verdicts.tolist(), strict=True)
         left = [case for case, verdict in pairs if verdict != Verdict.PASSED]

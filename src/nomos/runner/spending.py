@@ -43,7 +43,8 @@ class Spending:
     def rename_campaign(self, campaign: Campaign, name: int | None) -> None:
         """Go on under the name that a stored campaign has when it is resumed, too.
 
-        What a killed attempt asked of endpoints is known, so no more is taken for asked.
+        What a killed attempt asked of endpoints is known to them: what they answered costs
+        no call again, and what they did not answer counts as a request.
         """
         meter = campaign.meter
         if name is not None:
@@ -51,11 +52,8 @@ class Spending:
             if self._is_used:
                 names = before, meter.campaign, self.terms.run
                 ledger_at(self.terms.file).move_spent(*names)
-        if lost := meter.asked["before a kill"] * campaign.about.asks_endpoints:
-            spent = self.read_spent(meter).values()
-            known = sum(one["requests"] + one["cached"] for one in spent)
-            least = max(0, int(known) - meter.asked.total() + lost)
-            meter.asked["before a kill"] = min(lost, least)
+        if campaign.about.asks_endpoints:
+            meter.asked.pop("before a kill", None)
 
     def read_spent(self, meter: Meter) -> dict[str, dict[str, float]]:
         """Return what a campaign has spent, by what for."""

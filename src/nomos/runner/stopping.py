@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, Self
 
 from nomos.errors import Stop
+from nomos.runner import posix
 
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 EXIT_STATUS = {INTERRUPTED: 130, TERMINATED: 143}
@@ -38,16 +39,16 @@ class Signals:
         if threading.current_thread() is threading.main_thread():
             self._catch(signal.SIGINT, lambda *_: self._note(INTERRUPTED))
             self._catch(signal.SIGTERM, lambda *_: self._note(TERMINATED))
-            if hasattr(signal, "SIGALRM"):
-                self._catch(signal.SIGALRM, self._ring)
+            if posix.ALARM is not None:
+                self._catch(posix.ALARM, self._ring)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._depth:
             self._depth -= 1
             return
-        if hasattr(signal, "setitimer") and self._before:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        if self._before:
+            posix.set_alarm(0)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
@@ -69,8 +70,8 @@ class Signals:
     def set_alarm(self, seconds: float | None) -> None:
         """End what runs after so many seconds; None: let it run."""
         self._time_is_up = False
-        if getattr(signal, "SIGALRM", None) in self._before:
-            signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+        if posix.ALARM in self._before:
+            posix.set_alarm(seconds or 0)
 
     @contextmanager
     def raise_inside(self) -> Iterator[None]:

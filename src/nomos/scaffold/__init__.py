@@ -9,6 +9,7 @@ import sysconfig
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -162,15 +163,22 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
 
 
 def _note_level_numbers(model: Any) -> list[str]:
-    """Say which number a model gets for a name, where it knows no names itself."""
+    """Say which number a model gets for a name or a date, where it gets numbers."""
     gets_names = getattr(model, "gets_names", lambda place: False)
-    return [
+    notes = [
         f"the model gets numbers for `{one.name}`, and must have been trained so: "
         f"0 for {one.levels[0]!r}, … {len(one.levels) - 1} for {one.levels[-1]!r}"
         for one in model.schema.features
         if isinstance(one, Category)
         and not gets_names(model.schema.place(one.name)[1].start)
     ]
+    dates = [f"`{f.name}`" for f in model.schema.features if isinstance(f, Dated)]
+    if dates and getattr(model, "date_kind", "days") == "days":
+        notes.append(
+            f"the model gets the days since 1970-01-01 for {', '.join(dates)}, and must"
+            " have been trained so (else convert them in `predict`)"
+        )
+    return notes
 
 
 def _guess_label(unused: Sequence[str], columns: Columns) -> str:
@@ -247,75 +255,53 @@ def _table_specs(
     """Yield specs that run at once, one for each kind of feature there is."""
     rising, worse = answers.rising_condition()
     alike, by = answers.alike_condition()
-    told = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
-    ranged = [f for f in told if isinstance(f, Integer | Real) and f.high > f.low]
+    ready = [f for f in schema.features if about.get(f.name, "a code") == "a code"]
+    ranged = [f for f in ready if isinstance(f, Integer | Real) and f.high > f.low]
     dates = [f for f in ranged if isinstance(f, Dated)]
     numeric = [f for f in ranged if f not in dates]
     codes: list[Feature] = [f for f in numeric if f.name in about]
     codes += [f for f in numeric if isinstance(f, Integer) and f.high - f.low <= 1]
     numeric = [f for f in numeric if f not in codes]  # 1 and 2 are no amounts
     numeric.sort(key=lambda f: isinstance(f, Real))  # whole numbers read best
-    others = [f for f in told if isinstance(f, Flag | Category | OneHot)]
-    for feature in numeric[:2]:
-        text = load_template("higher").format(
-            feature=one_line(feature.name),
-            module=module,
-            get=feature_of("x1", feature.name),
-            set=with_feature("x1", feature.name, "v2"),
-            step=_step_code(feature),
-            high=repr(feature.high),
-            ensures=rising,
-            worse=worse,
-        )
-        yield f"higher_{to_identifier(feature.name)}", text
+    others = [f for f in ready if isinstance(f, Flag | Category | OneHot)]
+    of = partial(_fill_template, module)
+    for one in numeric[:2]:
+        words = {"ensures": rising, "worse": worse, "high": repr(one.high)}
+        yield _named("higher_{}", one), of("higher", one, step=_step_code(one), **words)
+    same = {"ensures": alike, "by": by}
     for group in [*others, *codes][:1]:
-        text = load_template("indifferent").format(
-            feature=one_line(group.name),
-            module=module,
-            get=feature_of("x2", group.name),
-            set=with_feature("x1", group.name, "v2"),
-            differ=f"{feature_of('x1', group.name)} != v2",
-            ensures=alike,
-            by=by,
-        )
-        yield f"indifferent_to_{to_identifier(group.name)}", text
-    yield from _missing_specs(told, module, answers)
-    yield from _date_specs(dates, module, answers)
+        apart = f"{feature_of('x1', group.name)} != v2"
+        text = of("indifferent", group, record="x2", differ=apart, **same)
+        yield _named("indifferent_to_{}", group), text
+    for gap in [f for f in ready if f.takes_missing][:1]:
+        yield _named("without_{}", gap), of("without", gap, value="missing", **same)
+    for date in dates[:1]:
+        same["ensures"] = alike.replace("d3", "d2")
+        last = quote_text(date.show_value(date.high))
+        yield _named("{}_a_day_later", date), of("later", date, high=last, **same)
 
 
-def _date_specs(
-    features: Sequence[Dated], module: str, answers: SampleAnswers
-) -> Iterator[tuple[str, str]]:
-    """Yield a spec of the first feature that is a date."""
-    alike, by = answers.alike_condition()
-    for feature in features[:1]:
-        text = load_template("later").format(
-            feature=one_line(feature.name),
-            module=module,
-            get=feature_of("x1", feature.name),
-            set=with_feature("x1", feature.name, "v2"),
-            high=quote_text(feature.show_value(feature.high)),
-            ensures=alike.replace("d3", "d2"),
-            by=by,
-        )
-        yield f"{to_identifier(feature.name)}_a_day_later", text
+def _named(pattern: str, feature: Feature) -> str:
+    return pattern.format(to_identifier(feature.name))
 
 
-def _missing_specs(
-    features: Sequence[Feature], module: str, answers: SampleAnswers
-) -> Iterator[tuple[str, str]]:
-    """Yield a spec of the first feature that has gaps in the data."""
-    alike, by = answers.alike_condition()
-    for feature in [f for f in features if f.takes_missing][:1]:
-        text = load_template("without").format(
-            feature=one_line(feature.name),
-            module=module,
-            get=feature_of("x1", feature.name),
-            set=with_feature("x1", feature.name, "missing"),
-            ensures=alike,
-            by=by,
-        )
-        yield f"without_{to_identifier(feature.name)}", text
+def _fill_template(
+    module: str,
+    name: str,
+    feature: Feature,
+    *,
+    record: str = "x1",
+    value: str = "v2",
+    **words: str,
+) -> str:
+    """Return a spec of a feature: that of a record is read, and set to a value."""
+    return load_template(name).format(
+        feature=one_line(feature.name),
+        module=module,
+        get=feature_of(record, feature.name),
+        set=with_feature("x1", feature.name, value),
+        **words,
+    )
 
 
 def _step_code(feature: Integer | Real) -> str:
@@ -337,12 +323,16 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
     failed = {failure.job.path: str(failure.error) for failure in ran.failures}
     for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
         why = result.crashes[0].error if result.crashes else result.problem
-        if why or not result.counts.judged:
+        if why or not result.counts.evaluated:
             failed[path] = why or "no case came to its `ensures`"
     stay = len(failed) == len(paths)
-    for path, why in failed.items():
-        yield f"{path} {'does not run yet' if stay else 'is left out'}: {why}"
-        if not stay:
+    for why in dict.fromkeys(failed.values()):  # one cause is said once
+        of_cause = [path for path, reason in failed.items() if reason == why]
+        said = ("does not run yet", "is left out")
+        if len(of_cause) > 1:
+            said = ("do not run yet", "are left out")
+        yield f"{', '.join(map(str, of_cause))} {said[not stay]}: {why}"
+        for path in () if stay else of_cause:
             path.unlink()
 
 

@@ -52,7 +52,7 @@ def read_for_model(model: Any, columns: Columns, name: str, data: Path) -> Readi
     """Return how a table is read for a model, by its columns' names or their number."""
     names = _columns_of_model(model, columns)
     if names is None:
-        found = _by_width(columns, getattr(model, "width", None), name, data)
+        found = _by_width(columns, model, name, data)
     else:
         found = _by_name(columns, names, model, name, data)
     features = [_widen_range(f, columns.get(f.name, ())) for f in found.features]
@@ -89,8 +89,8 @@ def describe_column(feature: Feature, cells: Sequence[str], is_code: bool) -> st
 def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
     """Return a feature of a table of one row with a range about its value: a guess."""
     if len(cells) == 1 and isinstance(feature, Dated):
-        ends = feature.low - 365, feature.high + 365
-        return type(feature)(feature.name, *ends)  # type: ignore[call-arg]  # it has them
+        ends = {"low": feature.low - 365, "high": feature.high + 365}
+        return replace(feature, **ends)  # keeps how they are written
     if len(cells) == 1 and isinstance(feature, Integer):
         spread = max(1, abs(feature.low))
         return Integer(feature.name, feature.low - spread, feature.high + spread)
@@ -156,8 +156,9 @@ def order_levels(levels: set[str]) -> tuple[str, ...]:
     return tuple(sorted(levels))
 
 
-def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Reading:
+def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
     """Choose the columns and their form that the model can take."""
+    width: int | None = getattr(model, "width", None)
     targets = [name for name in columns if name.lower() in TARGETS]
     codes = [n for n, cells in columns.items() if _has_code(cells)]
     dates = [name for name, cells in columns.items() if find_date_form(cells)]
@@ -172,23 +173,36 @@ def _by_width(columns: Columns, width: int | None, model: str, data: Path) -> Re
         ((*dropped, *dates), codes, one_hot, MOST_LEVELS)
         for dropped, one_hot in product(without, (False, True))
     ]
-    tried: set[int] = set()
+    tried: dict[int, Reading] = {}
     for dropped, texts, one_hot, most in ways:
         kept = {n: cells for n, cells in columns.items() if n not in dropped}
         features = _infer_kept(kept, texts, one_hot, most)
         total = sum(feature.width for feature in features)
-        if width is None or total == width:
-            used = {feature.name for feature in features}
-            groups = tuple(f.name for f in features if isinstance(f, OneHot))
-            unused = [n for n in columns if n not in used and not n.startswith(groups)]
-            return Reading(features, unused)
-        tried.add(total)
+        if total in tried:
+            continue
+        used = {feature.name for feature in features}
+        groups = tuple(f.name for f in features if isinstance(f, OneHot))
+        unused = [n for n in columns if n not in used and not n.startswith(groups)]
+        tried[total] = Reading(features, unused)
+        if total == width or (width is None and _answers(model, total)):
+            return tried[total]
+    if width is None:
+        return next(iter(tried.values()))
     raise NomosError(
-        f"{model} takes {width} numbers a row, but {data} gives"
+        f"{shown} takes {width} numbers a row, but {data} gives"
         f" {', '.join(map(str, sorted(tried)))}"
         " (with and without its last column, categories as one number or one-hot):"
         " give a table of just what the model was trained on"
     )
+
+
+def _answers(model: Any, width: int) -> bool:
+    """Tell whether a model that does not say its width answers rows of one."""
+    try:
+        model.predict(np.zeros((2, width)))
+    except Exception:  # whatever a model raises
+        return False
+    return True
 
 
 def _has_code(cells: Sequence[str]) -> bool:

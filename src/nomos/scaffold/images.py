@@ -88,9 +88,9 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
             " 0 to 1, or 0 to 255 in uint8"
         )
     if not problem:
-        told = np.asarray(loaded.predict(given))
+        answered = np.asarray(loaded.predict(given))
         notes += _note_doubts(
-            told, [labels[place] for place in places] if read else None
+            answered, [labels[place] for place in places] if read else None
         )
     return ProjectFiles(files, (*notes, *problem))
 
@@ -101,13 +101,13 @@ def _takes_reals(model: Any) -> bool:
     return is_network and (model.dtype is None or np.dtype(model.dtype).kind == "f")
 
 
-def _note_doubts(told: Array, labels: list[Any] | None) -> Iterator[str]:
+def _note_doubts(answered: Array, labels: list[Any] | None) -> Iterator[str]:
     """Yield what a reader can see of the answers: are the images what was trained on?"""
-    if len(told) > 1 and (told == told[0]).all():
-        yield f"it answers {told[0]} for each of {len(told)} images: is it given the right ones?"
+    if len(answered) > 1 and (answered == answered[0]).all():
+        yield f"it answers {answered[0]} for each of {len(answered)} images: is it given the right ones?"
     if labels is not None:
-        right = int(np.count_nonzero(told == np.array(labels)))
-        yield f"it is right for {right} of {len(told)} images, by the names of their folders"
+        right = int(np.count_nonzero(answered == np.array(labels)))
+        yield f"it is right for {right} of {len(answered)} images, by the names of their folders"
 
 
 def _choose_layout(

@@ -8,11 +8,11 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.cases import marks_of
 from nomos.search.strategy import (
+    Feedback,
     Learns,
     Material,
     Mutated,
     Proposal,
-    Told,
     join_proposals,
 )
 
@@ -87,9 +87,9 @@ class Diverse:
             values[at] = np.clip(np.where(whole, np.floor(new), new), low, high)
         return values
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, feedback: Feedback) -> None:
         """Keep what was found and is new, and which ways led there."""
-        is_new = self._are_new(cases, told.violated)
+        is_new = self._are_new(cases, feedback.violated)
         ways = self.ways[:, : len(cases)]  # the last generation may be cut
         hits = np.tile(is_new[: ways.shape[1]], _CHANGES)
         self.hits = self.hits + np.bincount(ways.ravel(), hits, len(self.hits))

@@ -11,11 +11,11 @@ import numpy as np
 from nomos.device import Array
 from nomos.search.diverse import Diverse
 from nomos.search.strategy import (
+    Feedback,
     Learns,
     Material,
     Mutated,
     Proposal,
-    Told,
     Uniform,
     change_features,
     draw_words,
@@ -95,16 +95,16 @@ class Genetic:
         best = self.near[tried].argmax(axis=1)
         return self.kept.take(tried[np.arange(count), best])
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, feedback: Feedback) -> None:
         """Take in what became of a generation."""
-        near = told.margin if self.key == "margin" else told.trend
-        good = np.flatnonzero(told.passed & np.isfinite(near))
+        near = feedback.margin if self.key == "margin" else feedback.trend
+        good = np.flatnonzero(feedback.passed & np.isfinite(near))
         cases, near = cases.take(good), near[good]
         if self.kept is not None:
             cases = join_proposals([self.kept, cases])
             near = np.concatenate([self.near, near])
-        told_apart = np.column_stack([cases.values, cases.words.astype(np.float64)])
-        first = np.sort(np.unique(told_apart, axis=0, return_index=True)[1])
+        deduplicated = np.column_stack([cases.values, cases.words.astype(np.float64)])
+        first = np.sort(np.unique(deduplicated, axis=0, return_index=True)[1])
         cases, near = cases.take(first), near[first]
         order = np.lexsort((self._count_changes(cases), -near))[:_KEPT]
         self.kept, self.near = cases.take(order), near[order]
@@ -163,10 +163,10 @@ class Guided:
         parts = zip(self.parts, map(len, shares), strict=True)
         return join_proposals([part.propose_cases(rng, count) for part, count in parts])
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, feedback: Feedback) -> None:
         """Take in what became of a generation."""
         for part in self.parts:
-            part.learn(cases, told)
+            part.learn(cases, feedback)
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""

@@ -100,7 +100,7 @@ class Making:
         """What tells how near cases come; or why nothing does."""
         domain = self._program.domain
         for attribute in domain.verifies.values():
-            model: Any = getattr(domain, attribute, None)
+            model: Any = getattr(domain, attribute.partition(".")[0], None)
             if hasattr(model, "keep_scores"):
                 model.keep_scores()
         try:
@@ -163,7 +163,7 @@ class Making:
 def _model_thresholds(domain: Domain, encoding: Encoding) -> tuple[Array, ...] | None:
     """Return where the trees of the domain's models begin to answer differently."""
     found: list[tuple[Array, ...]] = []
-    for attribute in sorted(set(domain.verifies.values())):
+    for attribute in sorted({v.partition(".")[0] for v in domain.verifies.values()}):
         model = getattr(domain, attribute, None)
         try:
             structure = extract_structure(model, encoding.schema.width)

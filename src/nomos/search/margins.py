@@ -1,6 +1,6 @@
 """How near a case comes to a violation, for every comparison and connective of a spec.
 
-Where a model has scores, every combination of its answers is judged by the spec. The
+Where a model has scores, every combination of its answers is evaluated by the spec. The
 margin is by how much the best combination that would be a violation falls short of the
 best one that is none: above 0 it is a violation. The trend puts mean answers into the
 comparisons, which says where scores tend to while the answers are all the same.
@@ -139,7 +139,9 @@ class Margins:
             columns.generate()
             if not columns.is_empty:
                 scores = self._score_calls(columns)
-                signals[:, chunk.rows] = _Judge(columns, scores).measure_signals()
+                signals[:, chunk.rows] = _ScoreSignals(
+                    columns, scores
+                ).measure_signals()
         return signals
 
     def _score_calls(self, columns: Columns) -> dict[str, Scores]:
@@ -158,7 +160,7 @@ class Margins:
         return found
 
 
-class _Judge:
+class _ScoreSignals:
     """Judges cases by scores instead of answers."""
 
     def __init__(self, columns: Columns, scores: dict[str, Scores]) -> None:

@@ -99,7 +99,7 @@ def join_proposals(parts: list[Proposal]) -> Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Feedback:
     """What became of the cases of a generation.
 
     The signals say how near a case came to a violation, NaN where that is not known:
@@ -202,7 +202,7 @@ class Mutated:
         values = change_features(self.material, rng, rows)
         return Proposal(values, draw_words(rng, count), origins)
 
-    def learn(self, cases: Proposal, told: Told) -> None:
+    def learn(self, cases: Proposal, feedback: Feedback) -> None:
         """Take in what became of a generation: here, nothing."""
 
     def state(self) -> Any:

@@ -14,8 +14,8 @@ from nomos.domain.values import plain
 from nomos.engine.cases import KnownCase, ListedCases
 from nomos.engine.choices import CaseDraws, Kind, from_pattern, pattern, replay_choice
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Outcome, Verdict
-from nomos.engine.judged import Limits
 from nomos.engine.program import Program
 from nomos.engine.samples import repeat_cases
 from nomos.engine.vectorized.chunk import pad_choices
@@ -109,11 +109,11 @@ class Tester:
             for number, case in enumerate(cases)
         ]
         listed = ListedCases(*pad_choices(choices))
-        judged = engine.run(listed, Limits(2**62, 2**62), repeat=False)
+        evaluated = engine.run(listed, Limits(2**62, 2**62), repeat=False)
         self.tried += len(cases)
         self.left -= len(cases)
-        self.calls += int(judged.calls.sum())
-        found = judged.violations
+        self.calls += int(evaluated.calls.sum())
+        found = evaluated.violations
         same = (found.failed >> self.failed) & 1 == 1
         rows: list[int] = found.rows[same].tolist()
         return rows
@@ -325,8 +325,5 @@ def rebuild_case(
 
 def uses_labels(spec: core.Spec) -> bool:
     """Tell whether a spec asks for labels, which only rows of the source have."""
-    lets = (*spec.variables, *spec.later_variables, *(spec.code.straight or ()))
-    tests = [condition.test for condition in (*spec.requires, *spec.ensures)]
-    trees = [*(let.value for let in lets), *tests]
-    named = any(isinstance(n, core.Label) for tree in trees for n in core.walk(tree))
+    named = any(isinstance(node, core.Label) for node in spec.nodes)
     return named or "label" in spec.code.called

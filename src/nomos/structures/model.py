@@ -16,6 +16,7 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 
 Decision = Literal["argmax", "sign", "value"]
+Chances = Literal["", "mean", "sigmoid", "softmax"]
 DOUBLE = 2.0**-53  # unit roundoff
 SINGLE = 2.0**-24
 
@@ -34,6 +35,24 @@ class ColumnOrigin:
 
 
 Origins = tuple[ColumnOrigin, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelOutput:
+    """A number that a model gives: `weights . scores`, or the logistic function of that.
+
+    `error` is how far the library's logistic function may be from the true one.
+    """
+
+    weights: Array
+    is_logistic: bool = False
+    error: float = 0.0
+
+    def values(self, scores: Array) -> Array:
+        """Return the numbers for scores, (rows, scores)."""
+        sums: Array = scores @ self.weights
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(-sums)) if self.is_logistic else sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +96,14 @@ class Structure(ABC):
         roundoff: The unit roundoff of the library's calculations.
         classes: The labels, in the order of the scores.
         link: How far apart scores may be that the library takes for equal.
+        chances: How the library makes probabilities of scores; "": it makes none.
     """
 
     columns: ModelColumns
     roundoff: float
     classes: Array | None = None
     link: float = 0.0
+    chances: Chances = ""
 
     @property
     @abstractmethod
@@ -114,6 +135,36 @@ class Structure(ABC):
         if self.classes is not None:  # names of a data frame are objects
             return np.asarray(self.classes.tolist())
         return np.arange(self.outputs)
+
+    def find_output(self, text: str) -> ModelOutput | None:
+        """Return the number that `probability[1]` or `score[0]` names; None for labels.
+
+        Without a number in brackets it is the second of two classes, or the only score.
+        """
+        kind, _, number = text.rstrip("]").partition("[")
+        is_sign, most = self.decision == "sign", max(self.outputs, 2)
+        if not kind and self.decision != "value":
+            return None
+        if not kind or (self.decision == "value" and text == "score"):
+            return ModelOutput(np.ones(1))
+        place = int(number or most - 1)
+        if self.decision == "value" or place >= most or (most > 2 and not number):
+            raise NotProvable(f"the model has no `{text}`")
+        weights = np.eye(most)[place, : self.outputs]
+        if is_sign:
+            weights = np.array([1.0 if place else -1.0])
+        if kind == "score" and self.chances != "mean":
+            return ModelOutput(weights)
+        if kind == "probability" and self.chances == "mean":
+            return ModelOutput(weights / self.terms)
+        if kind == "probability" and self.chances == "sigmoid":
+            return ModelOutput(weights, is_logistic=True, error=16 * self.roundoff)
+        raise NotProvable(f"how the model makes its `{text}` is not known to a proof")
+
+    @property
+    def terms(self) -> int:
+        """How many terms a score is the sum of, where it is a mean."""
+        return 1
 
     def places(self, scores: Array) -> Array:
         """Return the places of the labels that scores stand for."""

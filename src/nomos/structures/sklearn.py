@@ -13,6 +13,7 @@ from nomos.structures.inherited import find_class
 from nomos.structures.model import (
     DOUBLE,
     SINGLE,
+    Chances,
     Layers,
     ModelColumns,
     Origins,
@@ -89,7 +90,8 @@ def _forest_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
     # Threads add up the trees of a forest in the order in which they come.
     in_order = getattr(estimator, "n_jobs", None) in (None, 1)
     base = np.zeros(trees[0].value.shape[1])
-    return _sum_trees(estimator, columns, trees, base, in_order=in_order)
+    more: dict[str, Any] = {"in_order": in_order, "chances": "" if is_value else "mean"}
+    return _sum_trees(estimator, columns, trees, base, **more)
 
 
 def _boosting_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
@@ -104,7 +106,9 @@ def _boosting_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
             value = tree.value[:, 0, 0] * estimator.learning_rate
             trees.append(Tree(*_node_arrays(tree), place_values(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
-    return _sum_trees(estimator, columns, trees, estimator._raw_predict_init(nothing))
+    chances = _name_link(count) if estimator.loss == "log_loss" else ""
+    base = estimator._raw_predict_init(nothing)
+    return _sum_trees(estimator, columns, trees, base, chances=chances)
 
 
 def _histogram_trees(estimator: Any, columns: ModelColumns, name: str) -> Trees:
@@ -120,9 +124,14 @@ def _histogram_trees(estimator: Any, columns: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             tree = _histogram_tree(member, splits)
             trees.append(replace(tree, value=place_values(tree.value, place, count)))
-    return _sum_trees(
-        estimator, splits.columns(), trees, estimator._baseline_prediction
-    )
+    chances = _name_link(count) if name.endswith("Classifier") else ""
+    base = estimator._baseline_prediction
+    return _sum_trees(estimator, splits.columns(), trees, base, chances=chances)
+
+
+def _name_link(count: int) -> Chances:
+    """Return how classifiers of so many scores make probabilities of them."""
+    return "sigmoid" if count == 1 else "softmax"
 
 
 def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
@@ -167,6 +176,9 @@ def _linear_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
         biases=(np.array(biases),),
         roundoff=_find_roundoff(np.asarray(estimator.coef_)),
         classes=classes,
+        chances="sigmoid"
+        if name.startswith("LogisticRegression") and len(weights) == 1
+        else "",
     )
 
 
@@ -189,6 +201,7 @@ def _network_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
         roundoff=roundoff,
         classes=classes,
         link=0.0 if classes is None else 16 * roundoff,
+        chances="" if classes is None else _name_link(outputs),
     )
 
 

@@ -85,6 +85,6 @@ def _layer_class(module: Any) -> str:
     if not is_instance(module, ("torch.jit:ScriptModule",)):
         found = find_class(module, [f"torch.nn:{name}" for name in _LAYERS])
         return found.partition(":")[2]
-    told = _MANGLED.sub("", module._c._type().qualified_name())
-    path, _, name = told.removeprefix("__torch__.").rpartition(".")
+    full_name = _MANGLED.sub("", module._c._type().qualified_name())
+    path, _, name = full_name.removeprefix("__torch__.").rpartition(".")
     return name if path.startswith("torch.nn.modules.") and name in _LAYERS else ""

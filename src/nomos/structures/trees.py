@@ -24,13 +24,21 @@ class Tree:
 
     def leaf(self, columns: Array, *, strict: bool) -> Array:
         """Return the leaf that each row reaches."""
-        at = np.zeros(len(columns), np.int64)
-        rows = np.arange(len(columns))
-        while (inner := self.left[at] >= 0).any():
-            x = columns[rows, np.maximum(self.feature[at], 0)]
-            bound = self.threshold[at]
+        numbers, here = np.ravel(columns), np.arange(len(self.left))
+        leaf = self.left < 0
+        # From a leaf, either side leads back to it.
+        sides = [np.where(leaf, here, side) for side in (self.right, self.left)]
+        children = np.stack(sides, axis=1).ravel()
+        feature = np.where(leaf, 0, self.feature)
+        first = np.arange(len(columns)) * columns.shape[1]
+        at: Array = np.zeros(len(columns), np.int64)
+        while len(leaf) > 1:
+            x, bound = numbers.take(first + feature.take(at)), self.threshold.take(at)
             goes_left = x < bound if strict else x <= bound
-            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
+            after = children.take(2 * at + goes_left)
+            if (after == at).all():
+                break
+            at = after
         return at
 
 
@@ -59,11 +67,18 @@ class Trees(Structure):
                 raise NotProvable("the model has a leaf whose value is not finite")
         if not self.trees:
             raise NotProvable("the model has no trees")
+        if not np.isfinite(self.base).all():
+            raise NotProvable("the model begins with a score that is not finite")
 
     @property
     def outputs(self) -> int:
         """How many scores there are."""
         return len(self.base)
+
+    @property
+    def terms(self) -> int:
+        """How many trees there are."""
+        return len(self.trees)
 
     @property
     def error(self) -> Array:

@@ -18,8 +18,8 @@ from nomos.device import Array
 from nomos.engine.cases import RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Limits
 from nomos.train.evaluate import SwappableModel, join_rows
 
 _SAMPLED = 300  # cases from which it is seen what a spec changes
@@ -64,8 +64,8 @@ def sample_asks(
     for number in range(_SAMPLED):
         case = RandomCases(stream, number, 1)
         with swappable.listening() as heard:
-            judged = engine.run(case, Limits(2, 2), repeat=False, one_by_one=True)
-        if judged.accepted.any() and not judged.crashes:
+            evaluated = engine.run(case, Limits(2, 2), repeat=False, one_by_one=True)
+        if evaluated.accepted.any() and not evaluated.crashes:
             found.append(heard)
     return found
 

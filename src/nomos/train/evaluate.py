@@ -26,7 +26,7 @@ from nomos.domain.schema import Schema
 from nomos.engine.cases import Cases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
-from nomos.engine.judged import Limits
+from nomos.engine.evaluated import Limits
 from nomos.engine.meaning.operators import same
 from nomos.engine.program import Program
 from nomos.engine.space import list_cases
@@ -271,12 +271,12 @@ class Bench:
             parts = list_cases(engine.program)
         tests, chosen = 0, []
         for cases in parts:
-            judged = engine.run(cases, Limits(budget - tests, 1), repeat=False)
-            for crash in judged.crashes:
+            evaluated = engine.run(cases, Limits(budget - tests, 1), repeat=False)
+            for crash in evaluated.crashes:
                 raise NomosError(f"{one.path} cannot be evaluated: {crash.error}")
-            tests += int(judged.accepted.sum())
-            if len(judged.violations):
-                chosen.append(judged.violations.choices[:, :inputs])
+            tests += int(evaluated.accepted.sum())
+            if len(evaluated.violations):
+                chosen.append(evaluated.violations.choices[:, :inputs])
             if tests >= budget:
                 break
         share = Share(sum(map(len, chosen)), tests, listed is not None)

@@ -232,8 +232,8 @@ class Repairing:
             )
             after, chosen = before, 0
         notes = {"data": self.parts.warning} if self.parts.warning else {}
-        told = rounds.done[chosen or -1].recipe
-        notes |= told.notes if told is not None else {}
+        recipe = rounds.done[chosen or -1].recipe
+        notes |= recipe.notes if recipe is not None else {}
         path, model = None, repairable.first
         if chosen:
             model = rounds.make_model(chosen)

@@ -28,7 +28,7 @@ from nomos.results.result import Bug, Proof
 from nomos.verify.division import CaseDivision
 from nomos.verify.prove import Prover
 from nomos.verify.question.space import FeatureRange
-from nomos.verify.question.symbolic import ANSWER
+from nomos.verify.question.symbolic import ANSWER, Question
 
 _SIGNS = {">": "<", ">=": "<="}
 
@@ -41,15 +41,14 @@ def make_certificate(
         raise NotProvable("a certificate is of a schema, or of a part, that is decided")
     cases, compared = prover.parse_question(program, part)
     question, space = cases.question, cases.space
-    given = getattr(prover.domain, prover.domain.verifies[question.function])
-    path, kind = find_file(given)
+    path, kind = find_file(_find_model(prover, question))
     is_value = compared.structure.decision == "value"
     labels = None if is_value else compared.structure.labels.tolist()
     ranges = {
         f"{i}.{n}": one for i in question.inputs for n, one in space.ranges.items()
     }
     writer = _Writer(ranges, labels or [])
-    told: dict[str, Any] = {
+    claim: dict[str, Any] = {
         "format": FORMAT,
         "nomos": __version__,
         "property": program.spec.name,
@@ -72,11 +71,20 @@ def make_certificate(
     }  # fmt: skip
     try:
         model = READERS[kind](path, space.schema.width)
-        _add_draws(told, model, writer, question)
-        _add_boxes(told, model, proof, seconds)
+        _add_draws(claim, model, writer, question)
+        _add_boxes(claim, model, proof, seconds)
     except CertificateRefused as error:
         raise NotProvable(f"the checker of certificates says: {error}") from None
-    return told
+    return claim
+
+
+def _find_model(prover: Prover, question: Question) -> Any:
+    """Return the model whose labels, or numbers, are asked; raises NotProvable."""
+    (function, *others) = question.functions
+    attribute, _, output = prover.domain.verifies[function].partition(".")
+    if others or output:
+        raise NotProvable("a certificate is of what a model predicts, not of scores")
+    return getattr(prover.domain, attribute)
 
 
 def find_file(given: Any) -> tuple[Path, str]:
@@ -100,18 +108,18 @@ def _column(name: str, one: FeatureRange) -> dict[str, Any]:
 
 
 def _add_boxes(
-    told: dict[str, Any], model: ModelInFile, proof: Proof, seconds: float
+    claim: dict[str, Any], model: ModelInFile, proof: Proof, seconds: float
 ) -> None:
     """Add boxes that decide all cases, or the one case that violates the property."""
     is_broken = proof.verdict == "violated"
     try:
         if is_broken and not proof.is_exact:
             raise NotProvable("violations are not counted")
-        CaseDivision(told, model, seconds).run(exact=is_broken)
+        CaseDivision(claim, model, seconds).run(exact=is_broken)
     except NotProvable:
         if proof.witness is None:
             raise
-        _show_case(told, model, proof.witness)
+        _show_case(claim, model, proof.witness)
 
 
 def _levels(one: FeatureRange) -> Sequence[str] | None:
@@ -140,19 +148,19 @@ def _atom(name: str, one: FeatureRange) -> dict[str, Any]:
 
 
 def _add_draws(
-    told: dict[str, Any], model: ModelInFile, writer: _Writer, question: Any
+    claim: dict[str, Any], model: ModelInFile, writer: _Writer, question: Any
 ) -> None:
     """Add draws as atoms whose ends are the extremes of their bounds."""
     for draw in question.draws:
         low, high = writer.write(draw.low), writer.write(draw.high)
-        ends = [[atom[end] for atom in told["atoms"]] for end in ("low", "high")]
-        asked = {**told, "calls": [], "draws": []}
+        ends = [[atom[end] for atom in claim["atoms"]] for end in ("low", "high")]
+        asked = {**claim, "calls": [], "draws": []}
         box = Box(asked, model, *ends)
         first, last = (
             box.evaluate(low, box.values)[0],
             box.evaluate(high, box.values)[1],
         )
-        told["atoms"].append(
+        claim["atoms"].append(
             {
                 "name": draw.variable,
                 "kind": "whole",
@@ -160,21 +168,21 @@ def _add_draws(
                 "high": max(float(np.ceil(first)), float(np.floor(last))),
             }
         )
-        told["draws"].append([draw.variable, low, high])
+        claim["draws"].append([draw.variable, low, high])
 
 
-def _show_case(told: dict[str, Any], model: ModelInFile, bug: Bug) -> None:
+def _show_case(claim: dict[str, Any], model: ModelInFile, bug: Bug) -> None:
     """Let a certificate show one case that violates the property, and no more."""
     case = []
     for row in bug.records:
-        for one in told["columns"]:
+        for one in claim["columns"]:
             own = row[one["start"] : one["start"] + one["width"]]
             case.append(float(np.argmax(own) if len(own) > 1 else own[0]))
     case += map(float, bug.choices[len(bug.records) :])
-    if Box(told, model, case, case).decide() != ({"bad"}, True):
+    if Box(claim, model, case, case).decide() != ({"bad"}, True):
         raise NotProvable("the violation is smaller than what rounding may change")
-    told |= {"case": case, "low": [], "high": [], "outcome": []}
-    told |= {"cases": None, "violating": None}
+    claim |= {"case": case, "low": [], "high": [], "outcome": []}
+    claim |= {"cases": None, "violating": None}
 
 
 class _Writer:

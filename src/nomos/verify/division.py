@@ -23,31 +23,31 @@ class CaseDivision:
     """Halves the cases until each box is decided; writes them into a certificate."""
 
     def __init__(
-        self, told: dict[str, Any], model: ModelInFile, seconds: float
+        self, claim: dict[str, Any], model: ModelInFile, seconds: float
     ) -> None:
-        self.told, self.model = told, model
+        self.claim, self.model = claim, model
         self.ends = time.process_time() + seconds
-        self.kinds = [atom["kind"] for atom in told["atoms"]]
-        self.names = [atom["name"] for atom in told["atoms"]]
+        self.kinds = [atom["kind"] for atom in claim["atoms"]]
+        self.names = [atom["name"] for atom in claim["atoms"]]
         self.asked = [
             _atoms_of(part, set(self.names))
             for part in [
-                *told["guards"],
-                *([["atom", name], low, high] for name, low, high in told["draws"]),
+                *claim["guards"],
+                *([["atom", name], low, high] for name, low, high in claim["draws"]),
             ]
         ]
 
     def run(self, *, exact: bool) -> None:
         """Divide the cases; `exact`: until all values of a box are cases, or none is."""
         low, high = (
-            tuple(float(atom[end]) for atom in self.told["atoms"])
+            tuple(float(atom[end]) for atom in self.claim["atoms"])
             for end in ("low", "high")
         )
         work: list[Any] = [(low, high)]
         found: list[Any] = []
         while work:
             low, high = work.pop()
-            box = Box(self.told, self.model, low, high)
+            box = Box(self.claim, self.model, low, high)
             try:
                 outcome, sure = box.decide()
             except BoxTooLarge:
@@ -70,7 +70,7 @@ class CaseDivision:
                 value + 1
                 if self.kinds[at] != "real"
                 else float(
-                    np.nextafter(np.dtype(self.told["dtype"]).type(value), np.inf)
+                    np.nextafter(np.dtype(self.claim["dtype"]).type(value), np.inf)
                 )
             )
             work.append((low, (*high[:at], value, *high[at + 1 :])))
@@ -78,7 +78,7 @@ class CaseDivision:
         self._write(found)
 
     def _write(self, found: list[Any]) -> None:
-        self.told |= {
+        self.claim |= {
             "low": [list(b[0]) for b in found],
             "high": [list(b[1]) for b in found],
             "outcome": [b[2] for b in found],
@@ -91,7 +91,7 @@ class CaseDivision:
             sides = (int(b - a) + 1 for a, b in zip(low, high, strict=True))
             sizes[outcome] += math.prod(sides)
         total = sizes["ok"] + sizes["bad"]
-        self.told |= {
+        self.claim |= {
             "cases": total if certain else None,
             "violating": sizes["bad"] if certain else None,
         }
@@ -128,7 +128,7 @@ class CaseDivision:
         count, at, low, high = max(wide)
         if self.kinds[at] == "whole":
             return count, at, float(np.floor(low + (high - low) / 2))
-        real = np.dtype(self.told["dtype"]).type
+        real = np.dtype(self.claim["dtype"]).type
         middle = min(
             max(real(low + (high - low) / 2), real(low)),
             np.nextafter(real(high), real(low)),
@@ -139,9 +139,9 @@ class CaseDivision:
         """Tell of each condition on the cases whether the box leaves it open."""
         bounds = [
             ["&&", ["<=", low, ["atom", name]], ["<=", ["atom", name], high]]
-            for name, low, high in self.told["draws"]
+            for name, low, high in self.claim["draws"]
         ]
-        for condition in (*self.told["guards"], *bounds):
+        for condition in (*self.claim["guards"], *bounds):
             try:
                 lo, hi = negate(box.evaluate(condition, box.values))
                 yield not lo and bool(hi)
@@ -152,9 +152,9 @@ class CaseDivision:
         """Return the atoms in features that differ between the calls."""
         formulas = [
             f
-            for call in self.told["calls"]
+            for call in self.claim["calls"]
             for n, f in call.items()
-            if any(other[n] != f for other in self.told["calls"])
+            if any(other[n] != f for other in self.claim["calls"])
         ]
         return sorted(set().union(*(_atoms_of(f, set(self.names)) for f in formulas)))
 
@@ -186,7 +186,7 @@ class CaseDivision:
     ) -> Iterator[tuple[float, int, float]]:
         trees = self.model.body
         lo, hi = box.rows[call]
-        for column in self.told["columns"]:
+        for column in self.claim["columns"]:
             for place in range(column["start"], column["start"] + column["width"]):
                 ends = np.unique(trees.high[leaves, place])
                 for end in ends[(ends >= lo[place]) & (ends < hi[place])]:

@@ -68,7 +68,7 @@ def _count_one(
                 replace(cases, question=replace(question, ensures=(opposite,)))
             )
             least = max(found.bad, int(found.example is not None))
-            most = found.total - found.good
+            most = None if found.total is None else found.total - found.good
         else:
             guards = (*question.guards, premise)
             own = replace(cases, question=replace(question, guards=guards))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -23,26 +23,22 @@ from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
 from nomos.structures.trees import Trees
-from nomos.verify.engines.search import Deadline, Findings
+from nomos.verify.engines.search import TIME_IS_UP, Deadline, Findings
 from nomos.verify.engines.settle import prove_parts, settle
-from nomos.verify.premises import count_premises, join_proofs, weigh_premises
-from nomos.verify.question.cases import (
-    Ask,
-    AskedCases,
-    Variables,
-    columns_of,
-    one_case,
-    size_of,
+from nomos.verify.falsify import (
+    FEWER_SAMPLES,
+    SAMPLES,
+    climb_to_violation,
+    is_impossible,
+    move_violation,
+    sample_violation,
 )
+from nomos.verify.premises import count_premises, join_proofs, weigh_premises
+from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
 from nomos.verify.question.splitting import divide_question
-from nomos.verify.question.symbolic import question
+from nomos.verify.question.symbolic import Question, question
 from nomos.verify.real import asker, compare, data_rows, fit_space
-
-_SAMPLES = 10_000
-_FEW_SAMPLES = 256  # around a row
-_ROWS = 64  # of the data, towards which a violation is moved
-_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class ProofOptions:
         within: The part of the schema to prove, such as `age=18..70,sex=Female`.
         radius: Prove around each row of the data: how far a feature may be from it.
         rows: Around how many rows, evenly chosen; None: all.
-        seconds: When to give up, for each property or each row.
+        seconds: CPU seconds after which to give up, for each property or each row.
         counting: CPU seconds to count violations in, after the first was found.
     """
 
@@ -69,8 +65,14 @@ class ComparedModel:
     """A domain's function, and the structure that was compared with it."""
 
     structure: Structure
-    ask: Ask
     compared: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnreadModel:
+    """A model of which no proof is possible, and why."""
+
+    why: NotProvable
 
 
 class Prover:
@@ -85,28 +87,42 @@ class Prover:
         self._models: dict[str, ComparedModel] = {}
 
     def verify(self, program: Program, options: ProofOptions | None = None) -> Proof:
-        """Prove one property; raises NotProvable for what no proof covers."""
+        """Prove one property; raises NotProvable for what no proof covers.
+
+        A violation needs no proof: it is looked for also where the model cannot be read.
+        """
         options = options or ProofOptions()
-        started = time.monotonic()
-        cases, model = self.parse_question(program, options.within)
+        started = time.process_time()
+        cases = self.parse_cases(program, options.within)
+        model: ComparedModel | UnreadModel
+        try:
+            model = self._find_model(cases)
+        except NotProvable as error:
+            if self._is_endpoint(cases):  # each question has its price
+                raise
+            model = UnreadModel(error)
         attempt = _Attempt(model, self.data, Engine(program), options)
         if options.radius is not None:
             proof = attempt.around(cases, options.radius)
         else:
             proof = attempt.verify(cases)
-        seconds = time.monotonic() - started
+        seconds = time.process_time() - started
         return replace(proof, seconds=seconds, outside=self.outside)
 
     def parse_question(
         self, program: Program, part: str
     ) -> tuple[AskedCases, ComparedModel]:
         """Return what a spec asks, for which inputs, and of which model."""
+        cases = self.parse_cases(program, part)
+        return cases, self._find_model(cases)
+
+    def parse_cases(self, program: Program, part: str) -> AskedCases:
+        """Return what a spec asks, for which inputs."""
         assert self.domain.schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
         asked = question(program.spec, self.domain.schema, self.domain.verifies)
-        model = self._find_model(asked.function)
         space = within(self.space, part) if part else self.space
         for name, one in space.ranges.items():
             if (
@@ -119,24 +135,37 @@ class Prover:
                     f" that it is for, as in --within {name}={one.low:g}..{one.high:g}"
                 )
         space = fit_space(space, self.data.dtype)
-        return AskedCases(asked, space, self.data.dtype, model.ask), model
+        asks = {function: asker(self.domain, function) for function in asked.functions}
+        return AskedCases(asked, space, self.data.dtype, asks)
 
-    def _find_model(self, function: str) -> ComparedModel:
-        if function not in self._models:
-            attribute = self.domain.verifies[function]
-            model = getattr(self.domain, attribute, None)
-            if model is None:
-                name = type(self.domain).__name__
-                raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
-            structure = extract_structure(model, self.space.schema.width)
-            if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
-                # Then libraries may calculate in the type of the rows.
-                link = 16 * SINGLE if structure.link else 0.0
-                structure = replace(structure, roundoff=SINGLE, link=link)
-            ask = asker(self.domain, function)
-            compared = compare(structure, ask, self.space, self.data, function)
-            self._models[function] = ComparedModel(structure, ask, compared)
-        return self._models[function]
+    def _find_model(self, cases: AskedCases) -> ComparedModel:
+        """Return the model of a question, compared with all functions that are asked."""
+        found = []
+        for function in cases.question.functions:
+            if function not in self._models:
+                self._models[function] = self._compare_model(cases, function)
+            found.append(self._models[function])
+        return replace(found[0], compared=min(one.compared for one in found))
+
+    def _is_endpoint(self, cases: AskedCases) -> bool:
+        name = self.domain.verifies[cases.question.functions[0]].partition(".")[0]
+        return getattr(getattr(self.domain, name, None), "is_endpoint", False)
+
+    def _compare_model(self, cases: AskedCases, function: str) -> ComparedModel:
+        attribute, _, output = self.domain.verifies[function].partition(".")
+        model = getattr(self.domain, attribute, None)
+        if model is None:
+            name = type(self.domain).__name__
+            raise NotProvable(f"{name} has no model `{attribute}`, as it declares")
+        structure = extract_structure(model, self.space.schema.width)
+        if isinstance(structure, Layers) and self.data.dtype.itemsize < 8:
+            # Then libraries may calculate in the type of the rows.
+            link = 16 * SINGLE if structure.link else 0.0
+            structure = replace(structure, roundoff=SINGLE, link=link)
+        said = function, output, cases.asks[function]
+        return ComparedModel(
+            structure, compare(structure, *said, self.space, self.data)
+        )
 
 
 def verify(
@@ -162,31 +191,50 @@ def open_proof(why: NotProvable, spec: core.Spec, options: ProofOptions) -> Proo
 class _Attempt:
     """One property, one model: what is tried on a space."""
 
-    model: ComparedModel
+    model: ComparedModel | UnreadModel
     data: Array
     engine: Engine
     options: ProofOptions
 
     def verify(self, cases: AskedCases) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
-        # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
-        limits = Deadline(self.options.seconds, counting)
+        is_read = isinstance(self.model, ComparedModel)
+        clock = time.process_time if is_read else time.monotonic
+        limits = Deadline(self.options.seconds, counting, clock)
         proof = self._conclude_proof(cases, self._find_out(cases, limits))
         return self._weigh_premises(cases, proof, limits)
 
     def _find_out(self, cases: AskedCases, limits: Deadline) -> Findings:
-        """Return what drawn cases and the engines say of a question."""
-        sampled = self._search_violation(cases, limits)
-        total = self._decide_parts(cases, limits)
-        total.example = sampled or total.example
+        """Return what drawn cases and the engines say of a question.
+
+        A violation that was found stays, whatever no proof covers.
+        """
+        model, data = self.model, self.data
+        structure = model.structure if isinstance(model, ComparedModel) else None
+        hopeful = structure is not None and not is_impossible(cases, structure)
+        samples = SAMPLES if hopeful else FEWER_SAMPLES
+        samples = 0 if self.options.radius is not None else samples
+        try:
+            found = sample_violation(cases, data, limits, samples)
+        except NotProvable as error:
+            raise model.why if isinstance(model, UnreadModel) else error from None
+        if structure is not None and hopeful and found is None:
+            found = climb_to_violation(cases, structure, data, limits)
+        try:
+            total = self._decide_parts(cases, limits)
+        except NotProvable:
+            if found is None:
+                raise
+            return Findings(None, example=found, method="search")
+        total.example = found or total.example
         return total.drop_contradictions()
 
     def _weigh_premises(
         self, cases: AskedCases, proof: Proof, limits: Deadline
     ) -> Proof:
         """Add how many cases have each premise; where none has any, nothing was proved."""
-        if proof.verdict == "undecided":
+        if proof.verdict == "undecided" or isinstance(self.model, UnreadModel):
             return proof
         premises = count_premises(
             cases,
@@ -202,12 +250,16 @@ class _Attempt:
             scope="within" if self.options.within else "schema",
             text=self.options.within,
             method=total.method,
-            assumptions=assumptions(self.model.structure),
-            compared_rows=self.model.compared,
         )
-        if not total.total:
+        if isinstance(self.model, ComparedModel):
+            proof = replace(
+                proof,
+                assumptions=assumptions(self.model.structure, cases.question),
+                compared_rows=self.model.compared,
+            )
+        if total.total == 0:
             return replace(proof, cases=0, reason="no case fulfils `requires`")
-        if not cases.space.is_real:
+        if total.total is not None and not cases.space.is_real:
             at_least = max(total.bad, int(total.example is not None))
             proof = replace(
                 proof,
@@ -228,18 +280,28 @@ class _Attempt:
             return replace(proof, reason=total.contradiction)
         if total.good == total.total:
             return replace(proof, verdict="holds")
-        return replace(proof, reason="the time is up; `--time` gives more")
+        return replace(proof, reason=TIME_IS_UP)
 
     def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
         """Settle the parts of a question; returns what was found in all, and how."""
-        data, model = self.data, self.model.structure
-        parts = [settle(part, data, model, limits) for part in divide_question(cases)]
+        if isinstance(self.model, UnreadModel):
+            raise self.model.why
+        data, model, parts, why = self.data, self.model.structure, [], None
+        for part in divide_question(cases):
+            try:
+                parts.append(settle(part, data, model, limits))
+            except NotProvable as error:
+                why = error
+        example = next((part.example for part in parts if part.example), None)
+        if why and example is None:
+            raise why
+        method = ", ".join(dict.fromkeys(part.method for part in parts if part.method))
         return Findings(
-            sum(part.total for part in parts),
+            None if why else sum(part.total or 0 for part in parts),
             sum(part.good for part in parts),
             sum(part.bad for part in parts),
-            next((part.example for part in parts if part.example), None),
-            ", ".join(dict.fromkeys(part.method for part in parts if part.method)),
+            example,
+            method,
         )
 
     def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
@@ -254,43 +316,29 @@ class _Attempt:
             int(row): fit_space(around(space, self.data[row], radius), cases.dtype)
             for row in chosen[cases.space.inside(self.data)[chosen]]
         }
-        model, seconds = self.model.structure, self.options.seconds
-        proved = prove_parts(cases, spaces, model, seconds)
-        found = {}
+        proved: dict[int, Findings] = {}
+        if isinstance(self.model, ComparedModel):
+            model, seconds = self.model.structure, self.options.seconds
+            proved = prove_parts(cases, spaces, model, seconds)
+        found, why = {}, None
         for row, own in spaces.items():
             part = replace(cases, space=own)
-            if row in proved:
-                one = self._conclude_proof(part, proved[row].drop_contradictions())
-                limits = Deadline(self.options.seconds, 0.0)
-                found[row] = self._weigh_premises(part, one, limits)
-            else:
-                found[row] = self.verify(part)
+            try:
+                if row in proved:
+                    one = self._conclude_proof(part, proved[row].drop_contradictions())
+                    limits = Deadline(self.options.seconds, 0.0)
+                    found[row] = self._weigh_premises(part, one, limits)
+                else:
+                    found[row] = self.verify(part)
+            except NotProvable as error:
+                why = error
+                found[row] = Proof("undecided", reason=str(error))
+        if why and not any(one.verdict == "violated" for one in found.values()):
+            raise why
         far = {name: "all" if np.isinf(r) else f"{r:g}" for name, r in radius.items()}
         text = ", ".join(f"{name}={distance}" for name, distance in far.items())
         text = text.replace(f"{EVERY_FEATURE}=", "every feature=")
         return replace(join_proofs(found), scope="around", text=text)
-
-    def _search_violation(
-        self, cases: AskedCases, limits: Deadline
-    ) -> dict[str, Any] | None:
-        """Look for a violation among rows of the data first, then anywhere."""
-        for variables in self._draw_cases(cases, np.random.default_rng(0)):
-            bad = np.flatnonzero(cases.find_broken(variables, size_of(variables)))
-            if len(bad):
-                limits.begin_counting()
-                return one_case(variables, int(bad[0]))
-        return None
-
-    def _draw_cases(
-        self, cases: AskedCases, rng: np.random.Generator
-    ) -> Iterator[Variables]:
-        """Yield cases of rows, of rows with one to three changes, and of the schema."""
-        if self.options.radius is not None:
-            yield cases.from_schema(rng, _FEW_SAMPLES)
-            return
-        for changes in range(4):
-            yield cases.from_rows(self.data, rng, _SAMPLES, changes)
-        yield cases.from_schema(rng, 2 * _SAMPLES)
 
     def _confirm_violation(
         self, cases: AskedCases, example: dict[str, Any]
@@ -326,9 +374,15 @@ class _Attempt:
         )
 
 
-def assumptions(model: Structure) -> tuple[str, ...]:
+def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
     """Return what a proof takes for granted, in words."""
-    shared = (
+    outputs = [model.find_output(one.output) for one in asked.answers]
+    shared: tuple[str, ...] = (
+        *(
+            ("the library's logistic function keeps order",)
+            if any(one is not None and one.is_logistic for one in outputs)
+            else ()
+        ),
         "the structure that was read is the model: it was compared with the real "
         "function on the data and on rows drawn from the schema",
         "records have whole numbers, names and real numbers as the schema says, "
@@ -344,34 +398,3 @@ def assumptions(model: Structure) -> tuple[str, ...]:
     if isinstance(model, Trees) and model.in_order and len(model.trees) > 1:
         return (*shared, "the library adds up its trees in one order")
     return shared
-
-
-def move_violation(
-    cases: AskedCases, case: dict[str, Any], data: Array
-) -> dict[str, Any]:
-    """Return a violation with as many features of a row as keep it one."""
-    data = data[cases.space.inside(data)]
-    if not len(data):
-        return case
-    real = RealRows(data, cases.space.schema)
-    targets = {}
-    for name in cases.question.inputs:
-        order = real.order(cases.record(case, name))
-        targets[name] = data[np.resize(order[:_ROWS], _ROWS)]
-    variables = columns_of(case, _ROWS)
-    for _ in range(_ROUNDS):
-        for name, rows in targets.items():
-            for feature, one in cases.space.ranges.items():
-                variable, wanted = f"{name}.{feature}", one.decode_values(rows)
-                kind = np.result_type(variables[variable], wanted)
-                tried = {**variables, variable: wanted.astype(kind)}
-                ok = cases.find_allowed(tried, _ROWS)
-                ok[ok] = cases.find_broken(
-                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
-                )
-                variables[variable] = np.where(ok, wanted, variables[variable])
-    distance = np.zeros(_ROWS, int)
-    for name, rows in targets.items():
-        for feature, one in cases.space.ranges.items():
-            distance += variables[f"{name}.{feature}"] != one.decode_values(rows)
-    return one_case(variables, int(np.argmin(distance)))

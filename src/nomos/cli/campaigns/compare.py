@@ -19,7 +19,7 @@ from nomos.terminal import echo
 if TYPE_CHECKING:
     from nomos.results.comparison import ModelComparison
     from nomos.results.result import Bug, Result
-    from nomos.runner.driver import Run
+    from nomos.runner.jobs import Run
     from nomos.runner.project.specs import LoadedSpec
     from nomos.runner.projects import ProjectJobs
 
@@ -86,8 +86,8 @@ def _exit_status(
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)
-    unjudged = any(r.verdict == "failed" or r.problem for r in whole.results)
-    failed = whole.failures or few or unjudged or output.has_failed or not compared
+    unevaluated = any(r.verdict == "failed" or r.problem for r in whole.results)
+    failed = whole.failures or few or unevaluated or output.has_failed or not compared
     added = int(any(c.added for c in compared))
     return EXIT_STATUS.get(whole.stopped) or (3 if failed else added)
 
@@ -131,9 +131,13 @@ def _write_files(
     compared: Sequence[ModelComparison], options: dict[str, Any], output: Output
 ) -> None:
     from nomos.report.comparison import comparison_data
+    from nomos.results.result import SCHEMA
 
     if options["json"] is not None:
-        document = {"schema": 3, "comparisons": [comparison_data(c) for c in compared]}
+        document = {
+            "schema": SCHEMA,
+            "comparisons": [comparison_data(c) for c in compared],
+        }
         output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
     if options["html"] is not None:
         from nomos.report.html.compare import comparison_html

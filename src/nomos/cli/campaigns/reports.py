@@ -16,8 +16,8 @@ from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Ruling
-    from nomos.runner.driver import Run
     from nomos.runner.events import Handler
+    from nomos.runner.jobs import Run
 
 REPORTS = ("json", "html", "junit", "sarif", "events")
 
@@ -57,12 +57,12 @@ def write_reports(
     output: Output,
 ) -> None:
     """Write the files that were asked for; `failures` are paths, and what is wrong."""
-    from nomos.results.result import to_data
+    from nomos.results.result import SCHEMA, to_data
 
     results = run.results
     if options["json"] is not None:
         document = {
-            "schema": 3,
+            "schema": SCHEMA,
             "runs": [to_data(result) for result in results],
             "failures": [{"spec": path, "error": why} for path, why in failures],
         }

@@ -27,8 +27,7 @@ from nomos.terminal import echo
 
 if TYPE_CHECKING:
     from nomos.results.gate import Gate, Ruling
-    from nomos.runner.driver import Run
-    from nomos.runner.jobs import Job
+    from nomos.runner.jobs import Job, Run
     from nomos.runner.project.config import Config
     from nomos.runner.project.discovery import Discovery
     from nomos.runner.project.specs import LoadedSpec

@@ -27,7 +27,7 @@ from nomos.terminal import echo
 if TYPE_CHECKING:
     from nomos.results.result import Result
     from nomos.runner.campaigns.proofs import Proofs
-    from nomos.runner.driver import Run
+    from nomos.runner.jobs import Run
     from nomos.runner.live import Reopened
 
 

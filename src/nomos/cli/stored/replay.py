@@ -28,7 +28,7 @@ def command(
 
     Exit status: 1 it is still there, 0 it is gone, 3 it crashed.
     """
-    from nomos.engine.interpreter import NOT_JUDGED, Verdict
+    from nomos.engine.interpreter import NOT_EVALUATED, Verdict
     from nomos.report.console import Screen
 
     console = Screen()
@@ -39,7 +39,7 @@ def command(
             record, opened.path.parent, shrunk=shrunk, settings=trusted
         )
         repeats = None if shrunk else live.repeat_bug(record.bug)
-        gone = outcome.verdict in (Verdict.PASSED, *NOT_JUDGED)
+        gone = outcome.verdict in (Verdict.PASSED, *NOT_EVALUATED)
         gone = gone if repeats is None else repeats.decision == "no bug"
         # What is stored is the bug itself.
         if not shrunk and not record.bug.is_of_a_proof:

@@ -86,6 +86,16 @@ class _ArrowCells(Cells):
         self._length = length
         self._stored = read
 
+    @property
+    def date_kind(self) -> str:  # type: ignore[override]  # it is only read
+        """The type of its dates in a data frame of pandas."""
+        from pyarrow import types
+
+        kind = self._stored().type
+        if types.is_timestamp(kind):
+            return f"datetime64[{kind.unit}{', ' * bool(kind.tz)}{kind.tz or ''}]"
+        return "object" if types.is_date(kind) else ""
+
     def _read(self) -> Any:
         return _drop_midnights(self._stored())
 

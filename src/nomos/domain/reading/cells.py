@@ -27,7 +27,8 @@ Piece = Array | list[str]  # texts as an array of bytes, or as they are
 _GLANCE = 1000  # cells, by which most columns are seen to be no dates
 WIDEST = 128  # bytes of a cell, above which a piece is a list
 _LONGEST = 26  # characters of a number that is read with others of its shape
-_TOGETHER = 2**15  # cells that are read at once: they fit the cache
+_TOGETHER = 2**16  # cells that are read at once: fewer cost more calls of numpy
+_ALONE = 4096  # rows of a product, for which BLAS starts no threads: they cost more
 _COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
 _FEW = 1000  # different cells, up to which a column's are kept at hand
 _MINUS, _PLUS, _COMMA, _POINT, _ZERO = b"-+,.0"
@@ -37,6 +38,8 @@ _HAS_WIDE = np.finfo(_WIDE).nmant == 63  # as on x86: holds 19 digits as they ar
 
 class Cells(Sequence[str]):
     """The cells of one column, as they are written."""
+
+    date_kind = ""  # the type of its dates in a data frame, where the file says it
 
     def __init__(self, pieces: list[Piece], decimal_commas: bool = False) -> None:
         self._pieces = pieces
@@ -230,17 +233,15 @@ def _parse_plain(cells: Array, point: int) -> tuple[Array, Array]:
     A cell's digits are read as parts of seven, which floats of 32 bits hold as they are,
     in whatever order they are added up.
     """
-    width, lengths = cells.itemsize, np.strings.str_len(cells)
-    letters = cells.view(np.uint8).reshape(-1, width)
+    lengths = np.strings.str_len(cells).astype(np.uint16)
     values, known = np.full(len(cells), np.nan), lengths == 0
-    if width > _LONGEST and lengths.max(initial=0) > _LONGEST:
-        cells = cells.astype(f"S{_LONGEST}")
-        width, lengths = _LONGEST, np.where(lengths > _LONGEST, 0, lengths)
-        letters = cells.view(np.uint8).reshape(-1, width)
-    count = np.arange(1, width + 1, dtype=np.float32)
-    points = np.minimum((letters == point).astype(np.float32) @ count, 31)
+    lengths[lengths > _LONGEST] = 0
+    width = min(-(-cells.itemsize // 8) * 8, 32)
+    cells = cells.astype(f"S{width}", copy=False)
+    letters = cells.view(np.uint8).reshape(-1, width)
+    points = np.minimum(_find_last(letters == point), 31)
     signed = (letters[:, 0] == _MINUS) | (letters[:, 0] == _PLUS)
-    shapes = (lengths * 64 + points * 2 + signed).astype(np.uint16)
+    shapes = lengths * np.uint16(64) + points * np.uint16(2) + signed
     order = np.argsort(shapes, kind="stable")
     borders = np.flatnonzero(np.diff(shapes[order])) + 1
     for rows in np.split(order, borders):
@@ -249,7 +250,7 @@ def _parse_plain(cells: Array, point: int) -> tuple[Array, Array]:
         digits = length - sign - (dot > 0)
         if digits < 1 or dot > length:  # none, or more than one point
             continue
-        held = cells[rows].view(np.uint8).reshape(-1, width)
+        held = cells.view(f"V{width}")[rows].view(np.uint8).reshape(-1, width)
         figures = held[:, sign:length] - np.uint8(_ZERO)
         if dot:
             figures[:, dot - 1 - sign] = 0
@@ -260,6 +261,17 @@ def _parse_plain(cells: Array, point: int) -> tuple[Array, Array]:
         values[rows] = np.where(held[:, 0] == _MINUS, -read, read) if sign else read
         known[rows] = exact
     return values, known
+
+
+def _find_last(marks: Array) -> Array:
+    """Return the place of the last mark in each row, from 1; 0 where it has none."""
+    packed = np.packbits(marks, bitorder="little").reshape(len(marks), -1)
+    bits = np.zeros(len(marks), np.uint32)
+    for place in range(packed.shape[1]):
+        bits |= packed[:, place].astype(np.uint32) << np.uint32(8 * place)
+    exponents = (bits.astype(np.float64).view(np.int64) >> 52) - 1022
+    places: Array = np.maximum(exponents, 0).astype(np.uint16)
+    return places
 
 
 def _join_digits(figures: Array, decimals: int, has_point: bool) -> tuple[Array, Array]:
@@ -275,7 +287,9 @@ def _join_digits(figures: Array, decimals: int, has_point: bool) -> tuple[Array,
         column = width - 1 - place - (has_point and place >= decimals)
         weights[column, place // 7] = 10.0 ** (place % 7)
     count = -(-(width - has_point) // 7)
-    parts = (figures.astype(np.float32) @ weights[:, :count]).astype(np.float64)
+    digits, parts = figures.astype(np.float32), np.empty((len(figures), count))
+    for at in range(0, len(figures), _ALONE):
+        parts[at : at + _ALONE] = digits[at : at + _ALONE] @ weights[:, :count]
     low = parts[:, 0] + parts[:, 1] * 1e7 if count > 1 else parts[:, 0]
     if width - has_point <= 14:
         return low / 10.0**decimals, np.ones(len(low), bool)

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def infer_features(
         known = values is not None and bool(np.isfinite(values).any())
         form = find_date_form(cells) if known else None
         if values is not None and form:
-            features.append(infer_date(name, values, form))
+            features.append(infer_date(name, values, form, cells.date_kind))
         elif values is not None and form is None:
             features.append(infer_feature(name, values) if known else Real(name, 0, 0))
         elif len(kinds := text_levels(cells, most_levels)) <= most_levels:
@@ -195,8 +196,9 @@ def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
     """Return rows as the data frame that pandas would read from the CSV file.
 
     For models that were trained on one: categories are texts again, and what pandas
-    takes for a gap is one. Dates are texts too, or what `dates` says: a type such as
-    `"datetime64[ns]"`, as of columns that were parsed, or `"days"` since 1970.
+    takes for a gap is one. Dates are of the kind that their feature says, or texts, or
+    what `dates` says: a type such as `"datetime64[ns]"`, as of columns that were parsed,
+    or `"days"` since 1970.
     """
     import pandas as pd
 
@@ -233,10 +235,12 @@ def _dates_column(feature: Dated, column: Array, kind: str) -> Any:
 
     if kind == "days":
         return column.astype(np.float64)
-    if kind == "text":
-        make = date_maker(feature.form)
-        texts = [None if day != day else make(day) for day in column.tolist()]
-        return pd.Series(texts, dtype=pd.Series([""]).dtype)
+    kind = feature.kind if kind == "text" and feature.kind else kind
+    if kind in ("text", "object"):
+        is_text = kind == "text"
+        make = date_maker(feature.form if is_text else date.min)
+        cells = [None if day != day else make(day) for day in column.tolist()]
+        return pd.Series(cells, dtype=pd.Series([""]).dtype if is_text else object)
     moments = pd.Series(days_as_dates(column))
     has_zone = "," in kind
     return (moments.dt.tz_localize("UTC") if has_zone else moments).astype(kind)
@@ -293,6 +297,8 @@ def feature_code(feature: Feature) -> str:
     parts = [_code(value) for value in values]
     parts += [f"unseen={_code(unseen)}"] * bool(unseen)
     parts += ["missing=True"] * feature.takes_missing * hasattr(feature, "missing")
+    kind = getattr(feature, "kind", "")
+    parts += [f"kind={_code(kind)}"] * bool(kind)
     return f"{type(feature).__name__}({', '.join(parts)})"
 
 

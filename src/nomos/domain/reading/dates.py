@@ -75,14 +75,17 @@ def is_gap(cell: Any) -> bool:
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
-def infer_date(name: str, days: Array, form: str = "") -> Date | DateTime:
-    """Return what kind of feature a column of dates is; its texts have a form."""
+def infer_date(
+    name: str, days: Array, form: str = "", kind: str = ""
+) -> Date | DateTime:
+    """Return what feature a column of dates is; its texts have a form, its cells a type."""
     known = days[~np.isnan(days)]
     low, high = (known.min(), known.max()) if len(known) else (0, 0)
     gaps = len(known) < len(days)
     if (known == np.rint(known)).all():
-        return Date(name, int(low), int(high), gaps, form or "2024-01-31")
-    return DateTime(name, float(low), float(high), gaps, form or "2024-01-31 12:30:00")
+        return Date(name, int(low), int(high), gaps, form or "2024-01-31", kind)
+    form = form or "2024-01-31 12:30:00"
+    return DateTime(name, float(low), float(high), gaps, form, kind)
 
 
 def make_dates(column: Any, days: Array) -> Callable[[Array], Any]:
@@ -151,6 +154,12 @@ def plain_date(value: Any) -> Any:
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]").item()
     return plain(value)
+
+
+def read_day(value: Any) -> float:
+    """Return a date of any kind as days since 1970."""
+    known = plain_date(value)
+    return np.nan if is_gap(known) else to_days(known)
 
 
 def write_date(old: Any, days: float) -> Any:

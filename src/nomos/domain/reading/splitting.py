@@ -195,8 +195,10 @@ def _take_cells(block: bytes, words: Array, starts: Array, ends: Array) -> Piece
         places = zip(starts.tolist(), ends.tolist(), strict=True)
         return [block[start:end].decode() for start, end in places]
     held = np.zeros((len(starts), max(1, -(-width // 8))), "<u8")
+    least = int(lengths.min())
     for word in range(-(-width // 8)):
-        left = np.clip(lengths - 8 * word, 0, 8)
-        held[:, word] = words[starts + 8 * word] & _WORDS[left]
+        held[:, word] = words[starts + 8 * word]
+        if least < 8 * word + 8:
+            held[:, word] &= _WORDS[np.clip(lengths - 8 * word, 0, 8)]
     cells = held.view(f"S{8 * held.shape[1]}")[:, 0]
     return cells.astype(f"S{max(1, width)}") if cells.itemsize > 1.2 * width else cells

@@ -44,7 +44,7 @@ class Columns:
         self.scope: Scope = {}
         self.failed: Array = np.empty(0, dtype=np.int64)  # a bit for each `ensures`
         self.margins: Array = np.empty(0)  # by how much the first of them is missed
-        self.told: Array = np.empty(0, dtype=np.int32)  # two bits for each rate
+        self.rate_bits: Array = np.empty(0, dtype=np.int32)  # two bits for each rate
         self.reached = 0  # a bit for each `ensures` whose premise some case has
 
     @property
@@ -104,7 +104,7 @@ class Columns:
         """Give a name of the spec its values."""
         self.scope[name] = self.chunk.cell(column, None)
 
-    def judge(self) -> None:
+    def evaluate(self) -> None:
         """Evaluate the later vars and every `ensures`, each on every case."""
         for let in self.spec.later_variables:
             self._let(let)
@@ -127,17 +127,17 @@ class Columns:
             if len(at) and not self.verdicts_only:
                 self.margins[at] = self._margins(condition.test, at)
             self.failed[failing] |= 1 << number
-        self.told = self._tell_rates(count)
+        self.rate_bits = self._tell_rates(count)
         # A discard behind an `ensures` that fails comes too late; where did it draw?
         self.chunk.isolate_discarded(self.failed != 0)
         stays = self.chunk.settle()
         if stays is not None:
             self.failed, self.margins = self.failed[stays], self.margins[stays]
-            self.told = self.told[stays]
+            self.rate_bits = self.rate_bits[stays]
 
     def _tell_rates(self, count: int) -> Array:
         """Return which rates are of each case, and where that counts."""
-        told = np.zeros(count, dtype=np.int32)
+        rate_bits = np.zeros(count, dtype=np.int32)
         for number, rate in enumerate(self.spec.rates):
             at: At = None
             if rate.given is not None:
@@ -145,8 +145,8 @@ class Columns:
             if at is None or len(at):
                 counts = self.evaluator.truth(rate.event, at, self.scope)
                 bits = (1 + 2 * counts.astype(np.int32)) << 2 * number
-                told[slice(None) if at is None else at] |= bits
-        return told
+                rate_bits[slice(None) if at is None else at] |= bits
+        return rate_bits
 
     def _holds(self, number: int, test: core.Expr) -> Array:
         """Return where an `ensures` holds; note whether a case has what it is about."""

@@ -299,12 +299,13 @@ class Evaluator:
         if not self._counts:
             return self.each(partial(answer, function), arguments, at)
         calls: list[int] = []
+        costs = self.program.cost_of(name)
 
         def call(*case: Any) -> Any:
             counted = Counted()
             counted.calls = int(name in self.program.plain_models)
             try:
-                with asking(counted.calls), listening(counted):
+                with asking(costs), listening(counted):
                     return answer(function, *case)
             finally:
                 calls.append(min(1, counted.calls))

@@ -6,7 +6,7 @@ that the block asks the model is compared. In equal inputs, NaN stands where NaN
 
 A block that asks twice about one name, such as `x1`, does so on purpose (does the model
 answer alike?), and is never compared. Nor is a function that is asked about answers alone,
-as `judge` in `judge(predict(x1), predict(x2))`: where the answers come from says whether the
+as `evaluate` in `judge(predict(x1), predict(x2))`: where the answers come from says whether the
 case changes something.
 """
 

@@ -75,11 +75,11 @@ def arithmetic(sign: str, left: Any, right: Any) -> Result | None:
 def _elementwise(sign: str, left: Any, right: Any) -> Result | None:
     """Calculate with columns of vectors of one shape, or of vectors and numbers."""
     sides = [_widen(side) for side in (left, right)]
-    shape = max((np.shape(side) for side in sides), key=len)
+    shape = max((side.shape for side in sides if isinstance(side, np.ndarray)), key=len)
     for place, side in enumerate(sides):
         if isinstance(side, np.ndarray) and side.ndim == 1:
             sides[place] = side.reshape(-1, *(1 for _ in shape[1:]))
-        elif isinstance(side, np.ndarray) and side.shape != shape:
+        elif isinstance(side, list) or np.shape(side) not in ((), shape):
             return None
     flat = [np.broadcast_to(s, shape).ravel() if np.ndim(s) else s for s in sides]
     calculated = arithmetic(sign, *flat) if math.prod(shape) else None

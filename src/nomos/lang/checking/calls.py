@@ -36,7 +36,12 @@ _PYTHON_NAMES = frozenset(dir(builtins))
 # Functions of Python and SQL, and what the language has for them.
 FUNCTIONS_ELSEWHERE = {
     **{word: f"write `{word} i in xs: e`" for word in ("count", "avg")},
-    "avg": "write `mean i in xs: e`",
+    **dict.fromkeys(("avg", "average"), "write `mean i in xs: e`"),
+    **dict.fromkeys(("ifelse", "iif", "if_else"), "write `if c then a else b`"),
+    **dict.fromkeys(("allclose", "approx"), "write `isclose(a, b, abs := 0.1)`"),
+    **dict.fromkeys(("uniform", "random"), "write `randReal(a, b)`"),
+    **dict.fromkeys(("median", "argmax", "argmin", "distinct"), ""),
+    "map": "write `[e for x in xs]`",
     "all": "write `forall i in xs: e`",
     "any": "write `exists i in xs: e`",
     "range": "write the first and the last: `in 0..2`",

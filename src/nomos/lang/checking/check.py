@@ -30,6 +30,8 @@ from nomos.lang.reading.tree import Parsed
 from nomos.lang.types import FeatureType, Offer, Type
 from nomos.lang.writing.format import format_expr
 
+_MOST_SHOWN = 100  # mistakes in an editor, before it looks at the block
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -236,12 +238,18 @@ def _check_ensures_named_apart(
 def _elaborate_guarded(
     scope: Scope, tree: syntax.Spec
 ) -> tuple[tuple[core.Let, ...], tuple[core.Condition, ...]]:
-    """Elaborate the vars before the block and every `requires`, in their order."""
+    """Elaborate the vars before the block and every `requires`, in their order.
+
+    An editor waits for the first mistakes, and not for those of 5,000 lines.
+    """
     variables: list[core.Let] = []
     requires: list[core.Condition] = []
     statements: list[syntax.Var | syntax.Requires] = [*tree.variables, *tree.requires]
     for one in sorted(statements, key=lambda statement: statement.span.start):
-        if isinstance(one, syntax.Var):
+        if scope.kept is not None and len(scope.diagnostics) > _MOST_SHOWN:
+            if isinstance(one, syntax.Var):
+                scope.half_declared |= {one.name.name}
+        elif isinstance(one, syntax.Var):
             variables += _elaborate_variables(scope, (one,))
         else:
             (made,) = _elaborate_conditions(scope, (one,))

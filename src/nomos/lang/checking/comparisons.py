@@ -51,8 +51,10 @@ def _warn_of_missing(scope: Scope, test: core.Compare) -> None:
     shown = [
         " ".join(scope.source.slice(s.span).split()) for s in (test.left, test.right)
     ]
-    if "missing" in shown:
-        asked = shown[shown[0] == "missing"]
+    word = "missing" if "missing" in shown else "null"
+    is_read = any(isinstance(s, core.GetFeature) for s in (test.left, test.right))
+    if word in shown and (is_read or word == "missing"):
+        asked = shown[shown[0] == word]
         what = f"a value that is missing equals nothing, so `{test.operator}` does not tell it"
     elif isinstance(test.left, core.GetFeature) and core.tree_shape(
         test.left

@@ -30,6 +30,7 @@ from nomos.lang.checking.types import (
 )
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
+from nomos.lang.reading.habits import METHODS
 from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Type
 
@@ -255,6 +256,7 @@ def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.E
     outer, bound = scope.local, scope.bound
     name, span = scope.fresh_name(expr.item.name), scope.place_of(expr.item.span)
     item = core.Variable(name, span=span, type=type_)
+    scope.levels[name] = levels_of(scope, core.Index(over, item, span=span))
     scope.local, scope.bound = {**outer, expr.item.name: item}, bound | {name}
     body = elaborate_expr(scope, expr.value)
     scope.local, scope.bound = outer, bound
@@ -310,7 +312,13 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
     qualifier = expr.qualifier
     if qualifier is not None:
         symbol = scope.symbols.get(qualifier.name)
-        if symbol is None or symbol.kind is not Role.IMPORT:
+        if symbol is not None and symbol.kind is not Role.IMPORT:
+            words = {"found": f"`{qualifier.name}`", "expected": "a domain's name"}
+            remedy = METHODS.get(expr.function.name, METHODS[""])
+            scope.report(Code.SYNTAX_ERROR, qualifier.span, **words, help=remedy)
+            subject = core.Variable(qualifier.name, span=qualifier.span)
+            return core.Call(expr.function.name, (subject,), span=expr.span)
+        if symbol is None:
             imports = scope.names_of_roles(Role.IMPORT)
             help = None if imports else f"import it: `import {qualifier.name};`"
             function_name = expr.function.name

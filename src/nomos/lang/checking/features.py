@@ -48,7 +48,15 @@ def levels_of(scope: Scope, value: core.Expr) -> FeatureType | None:
         case core.Variable(name=name):
             return scope.levels.get(name)
         case core.Index(items=core.Variable(name=name)):
-            return scope.levels.get(core.item_name(name, 0))
+            return scope.levels.get(core.item_name(name, 0)) or scope.levels.get(name)
+        case (
+            core.Index(items=inner)
+            | core.Comprehension(body=inner)
+            | core.Apply(body=inner)
+        ):
+            return levels_of(scope, inner)
+        case core.Conditional(yes=yes, no=no):
+            return levels_of(scope, yes) or levels_of(scope, no)
         case core.Call(function=name):
             orders = {} if scope.offer is None else scope.offer.orders
             known = name in orders

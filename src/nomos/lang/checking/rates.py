@@ -67,13 +67,13 @@ def elaborate_rate(
         (of.event, of.condition) if isinstance(of, syntax.Given) else (of, None)
     )
     scope.rates = None  # there are no rates of rates
-    told = [
+    parts = [
         None if part is None else elaborate(scope, part, "`rate`")
         for part in (event, given)
     ]
     scope.rates = rates
-    assert told[0] is not None
-    rate = core.Rate(told[0], told[1], format_expr(of))
+    assert parts[0] is not None
+    rate = core.Rate(parts[0], parts[1], format_expr(of))
     known = [one.text for one in rates]
     if rate.text not in known:
         rates.append(rate)

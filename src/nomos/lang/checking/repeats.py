@@ -16,7 +16,7 @@ from nomos.lang import core
 from nomos.lang.checking.rates import speaks_of_rates
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.checking.types import wrong_type
-from nomos.lang.nodes import expression_fields, walk
+from nomos.lang.nodes import map_children, walk
 from nomos.lang.reading import syntax
 from nomos.lang.types import Type
 
@@ -75,7 +75,7 @@ def index_outputs(
     def rewrite(expr: Any, index: syntax.Name | None) -> Any:
         if isinstance(expr, syntax.Name):
             if expr.name in later:
-                return rewrite(later[expr.name], index)
+                return _move_to(expr.span, rewrite(later[expr.name], index))
             if expr.name not in outputs:
                 return expr
             if index is not None:
@@ -87,22 +87,16 @@ def index_outputs(
         inner = index
         if isinstance(expr, syntax.Quantifier) and _is_repeats(expr.over):
             inner = expr.indices[0]
-        return _map_parts(expr, lambda part: rewrite(part, inner))
+        return map_children(expr, lambda part: rewrite(part, inner))
 
     changed: syntax.Expr = rewrite(condition, None)
     return changed
 
 
-def _map_parts(expr: Any, change: Callable[[Any], Any]) -> Any:
-    parts: dict[str, Any] = {}
-    kind: Any = type(expr)
-    for name in expression_fields(kind):
-        part = getattr(expr, name)
-        if isinstance(part, tuple):
-            parts[name] = tuple(map(change, part))
-        elif part is not None:
-            parts[name] = change(part)
-    return replace(expr, **parts)
+def _move_to(span: Any, expr: Any) -> Any:
+    """Return an expression that stands where its name does."""
+    moved = map_children(expr, lambda part: _move_to(span, part))
+    return replace(moved, span=span)
 
 
 def repeat_block(code: core.Code, outputs: Sequence[str], times: int) -> core.Code:

@@ -15,7 +15,12 @@ from nomos.lang.reading import syntax
 from nomos.lang.reading.kept import Kept, names_in
 from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
-_LITERALS = {"True": "true", "False": "false", "None": "null"}  # by Python's names
+_LITERALS = {  # by their names elsewhere
+    "True": "true",
+    "False": "false",
+    **dict.fromkeys(("None", "NULL", "Null", "nil"), "null"),
+    **dict.fromkeys(("nan", "NaN", "NA"), "missing(a)"),
+}
 
 
 class Role(Enum):
@@ -237,6 +242,11 @@ class Scope:
             return f"it is imported; call its functions: `{name}.predict(x1)`"
         if name in _LITERALS:
             return f"write `{_LITERALS[name]}`"
+        features = () if self.offer is None else self.offer.features or ()
+        if any(name == feature.name for feature in features):
+            return f"read a feature of a record: `x.{name}`"
+        if any(name in (feature.levels or ()) for feature in features):
+            return f'write a level in quotes: `"{name}"`'
         if name in self.block_names:
             return f"only the block knows it; make it an output: `output {name};`"
         return None

@@ -205,8 +205,7 @@ class _Build(Transformer[Token, Any]):
         if isinstance(subject, syntax.Name):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
-        usual = "only the functions of an imported domain are called with a dot"
-        help = METHODS.get(name.name, usual)
+        help = METHODS.get(name.name, METHODS[""])
         raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:

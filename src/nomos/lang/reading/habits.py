@@ -8,10 +8,40 @@ from nomos.diagnostics import Span
 _CONDITIONAL = "write `if c then a else b`"
 _LOOPS = "forall|exists|count|sum|min|max|mean"
 _RANGE = "write `in lo..hi`"
+_EITHER = "write `forall i in xs if c: e`"
+COPY = "a copy with another value is `x[name := value]`"
 _FOLDS = {"all": "forall", "any": "exists", "len": "count"}
 # Patterns of what is written, and what to write. The error lies in a match, whose group
 # `at` is what is wrong; `{...}` stands for what another group holds.
 _HABITS = (
+    (r"\b(?P<at>iff)\b", "write `==`"),
+    (r"<-(?P<at>>)", "write `==`"),
+    (r"\b(?P<at>xor|XOR)\b", "write `!=`"),
+    (r"\[\s*\w+\s*(?P<at>->)", "write `x[name := value]`"),
+    (r"\w(?P<at>->)\w", "a feature is `x.name`, an implication `a ==> b`"),
+    (r"(?<![\w.])\d{1,3}(?P<at>,)\d{3}(?!\d)", "write the number without commas"),
+    (
+        rf"\b({_LOOPS})\s+[\w ,<]+\s+in\s+[\w.]+\s*(?P<at>\bwhere\b|\bwhen\b|\|)",
+        _EITHER,
+    ),
+    (r"(^\w+|[(=<>&])\s*(?P<at>\|\|)\s*\w[^|;]*\|\|", "write `norm(v)`"),
+    (r"(^\w+|[(=<>&])\s*(?P<at>\|)[^|;]+\|", "write `abs(a)`"),
+    (r"\[\s*(?P<at>for)\b\s*\w*", "a list of values is `[e for x in xs]`"),
+    (
+        r"\[\s*-?\d*\s*(?P<at>:)(?!=)\s*-?\d*\s*\]",
+        "there are no slices: choose with `forall i in xs if c: e`",
+    ),
+    (
+        r"^(?P<word>var|param)\b[^\[\]]*(?P<at>,)\s*\w+\s*:=",
+        "write one `{word}` for each name",
+    ),
+    (
+        r"^ensures\b.*(?P<at>[,:])\s*[\"'][^\"';]*[\"']\s*;",
+        "say it in a comment, or name the property: `ensures name: e`",
+    ),
+    (r"^ensures\s+[\"'][^\"']*[\"']\s*(?P<at>:)", "write `ensures name: e`"),
+    (r"\bin\s*(?P<at>\()[^()\[\]{};]*,[^()\[\]{};]*\]", f"{_RANGE}, with both ends"),
+    (r"^def\s+\w+\s*(?P<at>:=)", "write `def f(a) := e`, or `param f := 3`"),
     (r"(?i:\b(?P<at>is)\s+not\s+(null|none|nan|missing)\b)", "write `!missing(a)`"),
     (r"(?i:\b(?P<at>is)\s+(null|none|nan|missing)\b)", "write `missing(a)`"),
     (r"(?i:\b(?P<at>between)\s+[\w.]+\s+and\s+[\w.]+)", f"{_RANGE}, with both ends"),
@@ -95,7 +125,7 @@ _PATTERNS = tuple((re.compile(pattern, re.DOTALL), help) for pattern, help in _H
 # What statements begin with elsewhere, and keywords here.
 STATEMENTS = {
     **dict.fromkeys(("assert", "expect", "check", "ensure", "prove"), "ensures"),
-    **dict.fromkeys(("let", "val", "set"), "var"),
+    **dict.fromkeys(("let", "val", "set", "int", "float", "double"), "var"),
     **dict.fromkeys(("const", "constant"), "param"),
     **dict.fromkeys(("assume", "given", "require", "where", "WHERE"), "requires"),
     **dict.fromkeys(("function", "fun", "fn"), "def"),
@@ -103,11 +133,19 @@ STATEMENTS = {
 }
 # Methods of series and arrays.
 METHODS = {
-    **dict.fromkeys(("isna", "isnull"), "write `missing(a)`"),
+    "": "only the functions of an imported domain are called with a dot",
+    **dict.fromkeys(("isna", "isnull", "isNull", "is_null"), "write `missing(a)`"),
     **dict.fromkeys(("notna", "notnull"), "write `!missing(a)`"),
+    **dict.fromkeys(("equals", "eq"), "write `a == b`"),
+    **dict.fromkeys(("get", "getattr"), "read a feature with `x.name`"),
+    "count": "write `count i in xs: e`",
+    **dict.fromkeys(("length", "size"), "write `len(a)`"),
+    **dict.fromkeys(("all", "every"), "write `forall i in xs: e`"),
+    **dict.fromkeys(("any", "some"), "write `exists i in xs: e`"),
+    **dict.fromkeys(("map", "apply"), "write `[e for x in xs]`"),
     "isin": "write `a in {b, c}`",
     "between": "write `a in lo..hi`",
-    "copy": "a copy with another value is `x[name := value]`",
+    **dict.fromkeys(("copy", "assign", "replace", "_replace", "dict"), COPY),
     **{
         name: f"write `{name}(a)`"
         for name in ("abs", "round", "sum", "mean", "min", "max", "len")

@@ -17,7 +17,7 @@ from nomos.diagnostics import Span
 from nomos.lang.nodes import PlacedNode
 from nomos.lang.reading import syntax
 
-_MOST_KEPT = 50_000  # meanings, with those of statements that are no more in the text
+_MOST_KEPT = 30_000  # meanings, and statements, with those of statements that are no more in the text
 
 
 @dataclass(slots=True)
@@ -31,6 +31,9 @@ class Kept:
     read: dict[str, list[tuple[syntax.Statement, list[Span]]]] = field(
         default_factory=dict
     )
+    spare: dict[str, list[tuple[syntax.Statement, list[Span]]]] = field(
+        default_factory=dict
+    )  # those of earlier texts, which may come back
     around: tuple[Any, ...] = ()  # what every statement was checked against
     meanings: dict[int, tuple[syntax.Statement, frozenset[str], Any, Any]] = field(
         default_factory=dict
@@ -38,7 +41,9 @@ class Kept:
 
     def take_statements(self) -> Kept:
         """Return the statements of the last text, to be kept again one by one."""
-        before, self.read = Kept(self.read), {}
+        spare = self.spare if len(self.spare) < _MOST_KEPT else {}
+        before, self.read = Kept({**spare, **self.read}), {}
+        self.spare = before.read
         return before
 
     def find_statement(self, text: str, start: int) -> syntax.Statement | None:
@@ -55,7 +60,12 @@ class Kept:
     def keep_statement(self, text: str, node: syntax.Statement, before: Kept) -> None:
         """Keep a statement; one that was there before leaves it."""
         stock = before.read.get(text)
-        places = stock.pop()[1] if stock else list(places_in(node))
+        if stock:
+            places = stock.pop()[1]
+            if not stock:
+                del before.read[text]
+        else:
+            places = list(places_in(node))
         self.read.setdefault(text, []).append((node, places))
 
     def begin_check(self, *around: Any) -> None:

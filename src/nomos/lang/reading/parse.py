@@ -165,6 +165,8 @@ def _blank_further_blocks(state: _Recovery, start: int) -> None:
         else:
             words = {"found": "`{`", "expected": "a value"}
             help = "braces hold values behind `in`: `a in {b, c}`"
+            if re.search(r"\b(if\s*\([^{};]*\)|else)\s*$", state.text[:opening]):
+                help = "write `if c then a else b`"
             state.report(Code.SYNTAX_ERROR, opening, opening + 1, **words, help=help)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1

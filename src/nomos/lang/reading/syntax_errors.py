@@ -8,7 +8,7 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
-from nomos.lang.reading.habits import STATEMENTS, find_habit
+from nomos.lang.reading.habits import COPY, METHODS, STATEMENTS, find_habit
 from nomos.lang.reading.syntax import KEYWORDS
 
 _FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
@@ -33,9 +33,15 @@ _CHARACTERS_ELSEWHERE = {
     "?": "write `if c then a else b`",
     "^": "write `**` for a power",
     "~": "write `!`",
+    "$": "read a feature with `x.name`",
+    "\u2200": "write `forall i in xs: e`",
+    "\u2203": "write `exists i in xs: e`",
+    "\u2248": "write `isclose(a, b, abs := 0.1)`",
     "\u00a0": "write a plain space",
 }
-_BRACES = "write the values in braces: `in {a, b}`"
+_BRACES = "values stand in braces, `in {a, b}`, and a range has dots, `in lo..hi`"
+_BEFORE_VALUES = ("if", "then", "else", "in", "and", "or", "not")
+_INTERVAL = re.compile(r"[^()\[\]{};]*\)")
 _LISTED = re.compile(r"\bin\s*(\[)[^\[\]]*\Z")
 _CONDITIONAL = _CHARACTERS_ELSEWHERE["?"]
 _QUANTIFIERS = ("forall", "exists", "count", "sum")
@@ -62,6 +68,10 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
         listed is not None and "FOR" in expected and token != ".."
     ):  # a list, as in Python
         at = Span(listed.start(1), listed.end(1))
+        if _INTERVAL.match(text, at.end, chunk.end):
+            return _syntax_error_at(
+                at, "`[`", "`{`", "write `in lo..hi`, with both ends"
+            )
         return _syntax_error_at(at, "`[`", "`{`", _BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
         return Code.CHAINED_COMPARISON.at(at, operator=token)
@@ -91,7 +101,7 @@ def _syntax_error_at(
 
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
-    help = suggest_nearest(word, KEYWORDS)
+    help = None if word == "print" else suggest_nearest(word, KEYWORDS)
     if word in STATEMENTS:
         help = f"write `{STATEMENTS[word]}`"
     python = _FROM_IMPORT.match(text, at.start)
@@ -149,7 +159,7 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     if token == ":=":
         return "only `var` gives a name its value; compare with `==`"
     in_expression = not text.startswith("input", chunk.start)
-    if in_expression and before.endswith("["):
+    if in_expression and re.search(r"[\w\])]\s*\[$", before):
         return "read a feature with `x.name`, change it with `x[name := value]`"
     return None
 
@@ -168,7 +178,23 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
         help = f"write `{double}`"
         return _syntax_error_at(at, f"`{character}`", f"`{double}`", help)
     remedy = _CHARACTERS_ELSEWHERE.get(character)
+    left = re.search(r"(\w+|[)\]])\s*$", text[chunk.start : offset])
+    is_between = left is not None and left[1] not in (*KEYWORDS, *_BEFORE_VALUES)
+    if character == "~" and is_between:
+        remedy = _CHARACTERS_ELSEWHERE["\u2248"]
+    if character == "@" and is_between:
+        remedy = "the product of two vectors is `sum(a * b)`"
     return Code.UNKNOWN_CHARACTER.at(at, character=character, help=remedy)
+
+
+_EQUALS_INSIDE = {
+    "=<": "write `<=`",
+    "!==": "write `!=`",
+    ">==": "write `>=`",
+    "<==": "write `<=`, or `==>` the other way round",
+    "..=": "write `lo..hi`: both ends are included",
+    "=~": "let a function of the domain compare texts",
+}
 
 
 def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
@@ -177,6 +203,10 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
     if before.endswith("=="):
         whole = Span(offset - 2, offset + 1)
         return _syntax_error_at(whole, "`===`", "`==`", "write `==`")
+    behind = text[offset + 1 : offset + 2]
+    for sign, remedy in _EQUALS_INSIDE.items():
+        if sign in before[-2:] + "=" + behind:
+            return Code.SINGLE_EQUALS.at(at, help=remedy)
     habit = find_habit(text, chunk, at)
     if habit is not None and before.endswith("<"):
         return _syntax_error_at(habit[0], "`<=`", "`<`", habit[1])
@@ -188,6 +218,15 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
         )
     gives = r"^(var|param)\b[^=]*$|^def\b.*\)\s*$|[\[,(]\s*\w+\s*$"
     help = "write `:=` to give a value" if re.search(gives, before, re.DOTALL) else None
+    call = re.search(r"(\w+)\s*\([^()\[\]]*\w\s*$", before[-200:])
+    if call is not None and behind == ">":
+        help = "write `forall i in xs: e`"
+    elif call is not None and call[1] in ("allclose", "approx"):
+        help = _CHARACTERS_ELSEWHERE["\u2248"]
+    elif call is not None and METHODS.get(call[1]) == COPY:
+        help = COPY
+    elif call is not None and call[1] != "isclose" and help is not None:
+        help = "parameters and arguments have no names and no usual values"
     return Code.SINGLE_EQUALS.at(at, help=help)
 
 

@@ -14,8 +14,8 @@ def hover_at(document: Document, offset: int) -> tuple[Span, str] | None:
     """Return what is known of the name or word at an offset, as Markdown."""
     found = document.names.name_at(offset)
     if found is not None:
-        told = _of_name(document, found)
-        return None if told is None else (found.span, told)
+        text = _of_name(document, found)
+        return None if text is None else (found.span, text)
     block = document.block
     if block is not None and block.start < offset < block.end:
         return None  # Python's own words

@@ -50,8 +50,8 @@ def _title_of(
         case syntax.Requires(condition=condition):
             return f"requires {format_expr(condition)}", Kind.Boolean, span
         case syntax.Ensures(condition=condition, name=name):
-            told = format_expr(condition) if name is None else name.name
-            return f"ensures {told}", Kind.Property, span
+            label = format_expr(condition) if name is None else name.name
+            return f"ensures {label}", Kind.Property, span
         case syntax.Repeats(times=times):
             return f"repeats {format_expr(times)}", Kind.Number, span
         case syntax.Block():

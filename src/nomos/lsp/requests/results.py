@@ -76,10 +76,10 @@ def ensures_rates(
 
 
 def _rate_text(document: Document, result: Result, found: EnsuresCounts) -> str:
-    judged = result.counts.judged
-    said = f"{found.violations} of {judged}"
+    evaluated = result.counts.evaluated
+    said = f"{found.violations} of {evaluated}"
     if result.search == "random":
-        said = describe_rate(found.violations, judged)
+        said = describe_rate(found.violations, evaluated)
     elif result.scope == "generated":
         said += " generated inputs"
     return _mark_outdated(document, result, f"violated in {said}")

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import Category
-from nomos.errors import NotProvable
+from nomos.errors import ModelError, NotProvable
 from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
@@ -19,6 +19,9 @@ from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees
 
 _PARAMETERS = ("learning_rate", "depth", "l2_leaf_reg", "random_seed", "loss_function")
+# What people write for a gap, since CatBoost takes none in a category.
+_GAPS = ("nan", "None", "NaN", "NA", "N/A", "<NA>", "missing", "Missing", "unknown")
+_PROBED = 64  # rows, by which a text that the model knows is told from another
 
 
 class CatboostModel(Booster):
@@ -33,6 +36,7 @@ class CatboostModel(Booster):
         self.width = len(model.feature_names_)
         self.columns = list(model.feature_names_)
         self.categories = dict.fromkeys(model.get_cat_feature_indices(), ())
+        self._texts: dict[tuple[int, Category], Array] = {}
         if len(model.classes_):
             self.classes = np.asarray(model.classes_)
 
@@ -45,9 +49,57 @@ class CatboostModel(Booster):
         mixed = array.astype(object)
         for place in self.categories:
             feature, codes = self._find_feature(place), array[:, place].astype(np.int64)
-            named = feature.levels if isinstance(feature, Category) else None
-            mixed[:, place] = codes if named is None else np.array(named)[codes]
+            if isinstance(feature, Category):
+                mixed[:, place] = self._spell(place, feature)[codes]
+            else:
+                mixed[:, place] = codes
         return mixed
+
+    def _spell(self, place: int, feature: Category) -> Array:
+        """Return the texts that the model was trained with for the levels of a category.
+
+        A file of CatBoost has hashes of them. So a text that may have been another one in
+        training is looked for: the model answers for it as for no text that it never saw.
+        """
+        if (place, feature) not in self._texts:
+            spelt = [self._find_spelling(place, feature, x) for x in feature.levels]
+            self._texts[place, feature] = np.array(spelt)
+        return self._texts[place, feature]
+
+    def _find_spelling(self, place: int, feature: Category, level: str) -> str:
+        others = [x for x in _other_spellings(level) if x not in feature.levels]
+        if not others:
+            return level
+        rows = self._draw_rows()
+
+        def ask(text: str) -> bytes:
+            rows[:, place] = text
+            return self._predict_raw(rows, "RawFormulaVal").tobytes()
+
+        answers = {text: ask(text) for text in (level, *others)}
+        unknown = ask("a text that no model was trained with")
+        known = [text for text, answer in answers.items() if answer != unknown]
+        if len({answers[text] for text in known}) > 1:
+            raise ModelError(
+                f"{self.name} knows {' and '.join(map(repr, known))} in `{feature.name}`,"
+                f" and {level!r} may be any of them: let the schema have them as levels"
+            )
+        return known[0] if known else level
+
+    def _draw_rows(self) -> Array:
+        draw = np.random.default_rng(0)
+        columns = []
+        for place in range(self.width or 0):
+            feature = self._find_feature(place)
+            ends = (getattr(feature, "low", 0.0), getattr(feature, "high", 1.0))
+            values = draw.uniform(
+                *(ends if np.isfinite(ends).all() else (0.0, 1.0)), _PROBED
+            )
+            if place in self.categories:
+                levels = getattr(feature, "levels", ("0",))
+                values = draw.choice(levels, _PROBED)
+            columns.append(values.astype(object))
+        return np.column_stack(columns)
 
     def label_rows(self, rows: Any) -> Any:
         """Return the labels of rows."""
@@ -68,6 +120,16 @@ class CatboostModel(Booster):
         """Return the model's trees."""
         columns = as_they_are(width)
         return _model_trees(self.model, self.classes, columns)
+
+
+def _other_spellings(level: str) -> Iterator[str]:
+    """Yield what pandas, and people, make of the text of a cell."""
+    if level in ("True", "False"):
+        yield str(int(level == "True"))  # CatBoost's text of a truth value
+    elif not level:  # which stands for all gaps of a table
+        yield from _GAPS
+    elif level.isdecimal():
+        yield f"{level}.0"  # a column with gaps is one of reals
 
 
 def load_catboost(path: Path, *, trust: bool = False) -> CatboostModel:

@@ -55,8 +55,8 @@ class LightgbmModel(Booster):
         """Return the names of categories by column; they are kept in the columns' order."""
         infos = self.booster.dump_model(num_iteration=1)["feature_infos"]
         columns = enumerate(self.booster.feature_name())
-        told = {p: infos.get(name, {}).get("values") for p, name in columns}
-        places = {place: max(values) for place, values in told.items() if values}
+        given = {p: infos.get(name, {}).get("values") for p, name in columns}
+        places = {place: max(values) for place, values in given.items() if values}
         if not names:
             return dict.fromkeys(places, ())
         # It keeps also the names of categories that no tree asks for.
@@ -97,9 +97,9 @@ def load_lightgbm(path: Path, *, trust: bool = False) -> LightgbmModel:
         # The parameters after the trees are for training.
         booster = lightgbm.Booster(model_str=_whole_trees(text))
     objective = re.search(r"^objective=(\S+)", text, re.MULTILINE)
-    told = objective[1] if objective else "custom"
+    given = objective[1] if objective else "custom"
     kept = re.search(r"^pandas_categorical:(.*)$", text, re.MULTILINE)
-    return LightgbmModel(booster, told, str(path), kept[1] if kept else "null")
+    return LightgbmModel(booster, given, str(path), kept[1] if kept else "null")
 
 
 def _whole_trees(text: str) -> str:
@@ -107,8 +107,8 @@ def _whole_trees(text: str) -> str:
 
     LightGBM ends the process at trees that are cut short or damaged.
     """
-    told = re.search(r"^tree_sizes=([\d ]*)$", text, re.MULTILINE)
-    sizes = [int(size) for size in told[1].split()] if told else []
+    given = re.search(r"^tree_sizes=([\d ]*)$", text, re.MULTILINE)
+    sizes = [int(size) for size in given[1].split()] if given else []
     first, last = text.find("\nTree=0\n"), text.find(_END)
     all_trees = text[first + 1 : last + 1]
     trees = all_trees.split("\nTree=")
@@ -173,6 +173,7 @@ def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -
         classes=classes,
         link=0.0 if classes is None else 64 * DOUBLE,
         in_order=count == 1,
+        chances="sigmoid" if model["objective"] == "binary sigmoid:1" else "",
     )
 
 

@@ -66,6 +66,11 @@ class EstimatorModel(Adapter):
             self.estimator, as_they_are(width, self.convert_rows)
         )
 
+    @property
+    def date_kind(self) -> str:
+        """What the model gets for a date: days, a text, or a type of pandas."""
+        return (self._frame_kind or ("days", False))[0]
+
     def gets_names(self, place: int) -> bool:
         """Tell whether the model gets names: it was fitted on a frame."""
         return self.columns is not None
@@ -83,10 +88,17 @@ class EstimatorModel(Adapter):
             array = super().convert_rows(array)
         elif array.ndim != 2:  # texts, dicts
             return rows
-        if self.columns is None or importlib.util.find_spec("pandas") is None:
+        if self.columns is None:
             return array
-        told = () if self.schema is None else self.schema.features
-        is_named = any(isinstance(f, Category | Dated) for f in told)
+        features = () if self.schema is None else self.schema.features
+        is_named = any(isinstance(f, Category | Dated) for f in features)
+        if importlib.util.find_spec("pandas") is None:
+            if is_named:
+                raise ModelError(
+                    f"{self.name} was fitted on a data frame of names or dates, and gets"
+                    " one: pip install pandas"
+                )
+            return array
         if array.dtype.kind in "biuf" and is_named:
             return self._make_named_frame(array)
         import pandas as pd
@@ -103,7 +115,7 @@ class EstimatorModel(Adapter):
         kinds = [
             (dates, texts)
             for texts in (True, False)
-            for dates in ("text", "days", "datetime64[ns]")
+            for dates in ("text", "days", _parsed_kind())
         ]
         if self._frame_kind is None and len(array):
             # Trained on categories, these answer for texts, but are not trained on them.
@@ -157,6 +169,13 @@ class EstimatorModel(Adapter):
             raise NoScores(f"{self.name} predicts several labels, which have no scores")
         answer: Array = np.asarray(scores)
         return answer
+
+
+def _parsed_kind() -> str:
+    """Return the type that this pandas reads dates as: microseconds since its third."""
+    import pandas as pd
+
+    return str(pd.to_datetime(["2024-01-31"]).dtype)
 
 
 def _known_levels(estimator: Any, columns: list[Any]) -> dict[str, Any]:

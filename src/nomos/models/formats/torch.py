@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.device import is_judging, is_tensor, placement, to_host
+from nomos.device import is_reference_precision, is_tensor, placement, to_host
 from nomos.errors import ModelError
 from nomos.models.adapter import OutputModel
 from nomos.models.extras import as_model_error, distrust, need
@@ -30,16 +30,16 @@ class TorchModel(OutputModel):
     Rows of reals get the type of the module's weights; whole numbers stay so. Where the
     module answers with several tensors, the first is taken, or the one named `logits`.
     Tensors are answered with tensors. At a lower precision there is a second module, at
-    float32, which answers where bugs are judged.
+    float32, which answers where bugs are evaluated.
     """
 
     def __init__(self, module: Any, name: str) -> None:
         super().__init__(name)
         self._torch = torch = need_torch()
         place = placement()
-        self._device, self._judge = place.device, None
+        self._device, self._reference = place.device, None
         if place.is_rounded:
-            self._judge = _copy_to_device(module, place.device, torch.float32)
+            self._reference = _copy_to_device(module, place.device, torch.float32)
         if place.dtype is not None or place.device != "cpu":
             dtype = None if place.dtype is None else getattr(torch, place.dtype)
             module = _copy_to_device(module, place.device, dtype)
@@ -62,8 +62,8 @@ class TorchModel(OutputModel):
     def compute_output(self, rows: Any) -> Any:
         """Return what the model gives for rows."""
         torch, module, real = self._torch, self.module, self._real
-        if self._judge is not None and is_judging():
-            module, real = self._judge, torch.float32
+        if self._reference is not None and is_reference_precision():
+            module, real = self._reference, torch.float32
         given = rows if is_tensor(rows) else torch.from_numpy(rows)
         dtype = real if given.is_floating_point() else torch.int64
         is_cuda = self._device.startswith("cuda")

@@ -45,14 +45,17 @@ class XgboostModel(Booster):
         # A booster that was stopped early is used up to its best round, as in XGBoost.
         best = booster.attr("best_iteration")
         self._rounds = (0, 0 if best is None else int(best) + 1)
-        self.categories = _category_names(booster)
+        self._readings = _category_names(booster)
+        self.categories = {place: last for place, (*_, last) in self._readings.items()}
 
     def _encode_categories(
         self, column: Array, place: int, names: Sequence[Any]
     ) -> Array:
         feature = self._find_feature(place)
         if isinstance(feature, Category):
-            names = _restore_names(names, feature.levels)
+            levels = feature.levels
+            read = [_restore_names(names, levels) for names in self._readings[place]]
+            names = max(read, key=lambda names: len({*levels}.intersection(names)))
         own = super()._encode_categories(column, place, names)
         gaps = np.isnan(column)
         if isinstance(feature, Category):
@@ -104,36 +107,34 @@ class XgboostModel(Booster):
         return _booster_structure(self.booster, self.classes, columns)
 
 
-def _category_names(booster: Any) -> dict[int, list[Any]]:
-    """Return the names of categories by column, where the model has kept them."""
+def _category_names(booster: Any) -> dict[int, Sequence[list[Any]]]:
+    """Return the names of categories by column, as each way to read them has them."""
     types = booster.feature_types or ()
-    found: dict[int, list[Any]] = {p: [] for p, kind in enumerate(types) if kind == "c"}
+    found: dict[int, Sequence[list[Any]]]
+    found = {p: ([],) for p, kind in enumerate(types) if kind == "c"}
     if not found:
         return {}
     model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
     for place, kept in enumerate(model["model"].get("cats", {}).get("enc", ())):
         values = kept["values"]
-        if (ends := kept.get("offsets")) is not None:
-            text = bytes(value % 256 for value in values)
-            values = _cut_names(text, ends)
-        if values:
-            found[place] = values
+        if (ends := kept.get("offsets")) is not None and values:
+            found[place] = _cut_names(bytes(value % 256 for value in values), ends)
+        elif values:
+            found[place] = (values,)
     return found
 
 
-def _cut_names(text: bytes, ends: Sequence[int]) -> list[str]:
-    """Return the names of categories, as far as a file has them.
+def _cut_names(text: bytes, ends: Sequence[int]) -> Sequence[list[Any]]:
+    """Return the names of categories, with ends that count bytes, and that count letters.
 
-    XGBoost (3.2) counts their characters where it should count bytes: with letters beyond
-    ASCII, what it keeps ends too early, and `\ufffd` stands for each letter that is lost.
+    XGBoost (3.2) counts letters where it should count bytes: with letters beyond ASCII,
+    what it keeps ends too early, and `\ufffd` stands for each letter that is lost. A file
+    does not say which it is, so the levels of the data do.
     """
-    by_bytes = [text[a:b].decode(errors="replace") for a, b in pairwise(ends)]
-    if text.isascii() or (
-        by_bytes == sorted(by_bytes) and _LOST not in "".join(by_bytes)
-    ):
-        return by_bytes  # in their order, as pandas has them: they were counted right
     whole = text.decode(errors="ignore").ljust(ends[-1], _LOST)
-    return [whole[a:b] for a, b in pairwise(ends)]
+    places = list(pairwise(ends))
+    by_bytes = [text[a:b].decode(errors="replace") for a, b in places]
+    return by_bytes, [whole[a:b] for a, b in places]
 
 
 def _restore_names(names: Sequence[Any], levels: Sequence[str]) -> Sequence[Any]:
@@ -197,10 +198,7 @@ def _booster_structure(
         _parse_tree(tree, place, count, splits)
         for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
     ]
-    stored = parameters["base_score"]
-    base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
-    if objective == "binary:logistic":
-        base = np.log(base / (1 - base))
+    base = _parse_base(parameters["base_score"], objective)
     return Trees(
         columns=splits.columns(),
         trees=tuple(trees),
@@ -210,7 +208,18 @@ def _booster_structure(
         classes=classes,
         link=0.0 if classes is None else 16 * SINGLE,
         in_order=count == 1,
+        chances="sigmoid"
+        if objective in ("binary:logistic", "binary:logitraw")
+        else "",
     )
+
+
+def _parse_base(stored: str, objective: str) -> Array:
+    base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
+    if objective == "binary:logistic":
+        with np.errstate(divide="ignore"):  # of labels that are all the same
+            base = np.log(base / (1 - base))
+    return base
 
 
 def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:

@@ -17,14 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 import weakref
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -32,54 +28,33 @@ from urllib.parse import urlsplit
 
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
-from nomos.errors import ModelError, ServiceDown
+from nomos.errors import ModelError, ServiceDown, Unreadable
 from nomos.models.extras import need
 from nomos.models.serving.ledger import Book, Ledger, ledger_at
 from nomos.models.serving.prices import Price, find_price
-from nomos.models.serving.transport import quote_answer
+from nomos.models.serving.replies import (
+    LATER,
+    CallFailed,
+    Nonsense,
+    ReplyReader,
+)
+from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:
     from nomos.models.serving.endpoints import Call, Reply
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
-_LONGEST_ADVISED_S = 120.0  # that `Retry-After` is obeyed
 _LATE_TRIES = 3  # each costs a whole time-out, and perhaps money
-# A request is lost where after three seconds so many others that were sent later came.
-_LOST_AFTER, _LOST_S = 200, 3.0
+# A request is lost that takes three seconds and ten times as long as any of the last answers.
+_LOST_S, _LOST_TIMES, _FEWEST_TIMED, _TIMED = 3.0, 10, 50, 100
+_LOST_SHARE = 100  # at most one in so many, since each is paid for twice
 _DOWN_AFTER = 5  # calls in a row
 _DOWN_S = 5.0  # then one call may try again
-_BEGUN = (
-    4  # times as many calls as may be in flight: others wait for their pause to end
-)
+_BEGUN = 4  # times as many calls as may be in flight: others may wait for their pause
 _LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
-_PASSING = {408, 409, 425, 429}
-_REFUSED = {400, 413, 422}  # of one request; other statuses below 500 are of all
 # Between the turns of a rate: some requests travel faster, some are sent late.
 _SLACK_S, _SLACK = 0.1, 1.02
-
-
-class CallFailed(Exception):
-    """A call of an endpoint that was not answered."""
-
-
-class _Passing(Exception):
-    """A failure that may have passed when the request is sent again."""
-
-    def __init__(
-        self, why: str, *, pause_s: float | None = None, is_free: bool = False
-    ) -> None:
-        super().__init__(why)
-        self.pause_s = pause_s  # that the server asks for
-        self.is_free = is_free  # the server says that it did not do the work
-
-
-class _Nonsense(_Passing):
-    """An answer that is none of those that such an endpoint gives."""
-
-
-class _Late(_Passing):
-    """No whole answer in time."""
 
 
 class Caller:
@@ -108,9 +83,12 @@ class Caller:
     ) -> None:
         self._httpx = need("httpx", extra="llm", what="models behind an endpoint")
         self.url, self.model = url, model
-        self._read, self._wanted, self._key_name = read, wanted, key
+        self._reader, self._wanted = ReplyReader(url, read, key), wanted
         self._timeout_s, self._retries = timeout_s, retries
-        self._client: Any = None  # made on the loop that uses it
+        # Clients that wait, of one connection each: a pool looks at all it has for each
+        # request. They are made on the loop that uses them.
+        self._clients: list[Any] = []
+        self._trusted: Any = None  # certificates, which take long to load
         self._slots: dict[int, asyncio.Semaphore] = {}
         self._pending: dict[bytes, asyncio.Future[str]] = {}
         # Answers that were paid for while others of the same batch failed.
@@ -118,7 +96,9 @@ class Caller:
         self._failed_in_row, self._failed_at = 0, 0.0
         self._failure: Exception | None = None  # the last
         self._has_answered = False
-        self._in_flight = self._answers = 0
+        self._in_flight = self._answers = self._lost = 0
+        self._costlier = 1.0  # than the most that requests and their answers may take
+        self._took: deque[float] = deque(maxlen=_TIMED)  # seconds, of the last answers
 
     # Calls.
 
@@ -156,6 +136,7 @@ class Caller:
     def _open_book(self) -> Book:
         lease = current_lease()
         terms = lease.terms
+        self._reader.find_key()  # before anything is paid for
         price = find_price(self.model, terms.prices)
         if terms.max_cost is not None and price is None:
             raise ModelError(
@@ -212,8 +193,8 @@ class Caller:
             except (ModelError, CallsSpent) as error:
                 book.over.append(error)
                 raise
-            except _Passing as failure:
-                late += isinstance(failure, _Late)
+            except Passing as failure:
+                late += isinstance(failure, Late)
                 if tries <= self._retries and late < _LATE_TRIES:
                     doubled = _FIRST_PAUSE_S * 2 ** (tries - 1) * (1 + key[0] / 512)
                     pause_s = failure.pause_s or min(doubled, _LONGEST_PAUSE_S)
@@ -228,6 +209,8 @@ class Caller:
                 ) from None
             self._failed_in_row, self._has_answered = 0, True
             self._answers += 1
+            if reply.lacks:
+                raise Unreadable(reply.lacks)
             if book.lease.terms.cache != "off":
                 where = self.url, self.model, book.lease.campaign
                 book.ledger.keep_answer(key, *where, reply.answer)
@@ -240,7 +223,7 @@ class Caller:
         if time.monotonic() - self._failed_at > _DOWN_S:
             self._failed_in_row -= 1
             return
-        if isinstance(self._failure, _Nonsense) and not self._has_answered:
+        if isinstance(self._failure, Nonsense) and not self._has_answered:
             raise ModelError(
                 f"{self.url} answers, but not as such an endpoint does: {self._failure}\n"
                 f"help: what is wanted is JSON with {self._wanted}, and no stream"
@@ -250,7 +233,7 @@ class Caller:
         )
         raise ServiceDown(
             f"{self.url} is down: {calls} failed with all tries, the last: {self._failure}\n"
-            "help: the answers so far are kept; go on with --resume when it is up"
+            f"{LATER}"
         )
 
     # Requests.
@@ -258,35 +241,46 @@ class Caller:
     async def _send_paid(self, book: Book, call: Call, *, may_be_lost: bool) -> Reply:
         """Send a request in its turn, under the limits, and count what it cost."""
         terms, price = book.lease.terms, book.price
-        most = price.cost_of(*call.most_tokens)
+        expected = price.cost_of(*call.most_tokens)
+        most = expected * self._costlier
         slot = self._slots.setdefault(
             terms.concurrency, asyncio.Semaphore(terms.concurrency)
         )
         async with slot:
             if book.over:
                 raise book.over[0]
-            while not book.reserve(most):
-                if not self._in_flight:  # nothing will be given back
-                    limit = "--calls" if terms.max_cost is None else "--max-cost"
-                    raise CallsSpent(f"the limit of the calls is reached ({limit})")
-                await asyncio.sleep(0.02)
-            self._in_flight += 1
+            client = self._clients.pop() if self._clients else self._open_client()
             try:
-                if terms.rate is not None:
-                    await self._wait_for_turn(book.ledger, *terms.rate)
-                sending = self._send_once(call.body, terms.timeout_s)
-                reply = await (self._watch_others(sending) if may_be_lost else sending)
-            except (_Passing, CallFailed) as failure:
-                if getattr(failure, "is_free", True):
-                    book.add(cost=-most)
-                raise
+                await self._wait_for_money(book, most)
+                self._in_flight += 1
+                try:
+                    if terms.rate is not None:
+                        await self._wait_for_turn(book.ledger, *terms.rate)
+                    sending = self._send_once(client, call.body, terms.timeout_s)
+                    reply = await self._watch_others(sending, may_be_lost)
+                except (Passing, CallFailed, ModelError) as failure:
+                    if getattr(failure, "is_free", True):
+                        book.add(cost=-most)
+                    raise
+                finally:
+                    self._in_flight -= 1
             finally:
-                self._in_flight -= 1
+                self._clients.append(client)
         if reply.tokens is not None:
-            cost = price.cost_of(*reply.tokens) - most
+            cost = price.cost_of(*reply.tokens)
+            if expected:  # a service may count more than what it was sent
+                self._costlier = max(self._costlier, cost / expected)
             tokens_in, tokens_out = reply.tokens
-            book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+            book.add(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost - most)
         return reply
+
+    async def _wait_for_money(self, book: Book, most: float) -> None:
+        """Count a request, when what others give back allows it; raises if nothing will."""
+        while not book.reserve(most):
+            if not self._in_flight:
+                limit = "calls" if book.lease.terms.max_cost is None else "max-cost"
+                raise CallsSpent(f"the limit of the calls is reached (--{limit})")
+            await asyncio.sleep(0.02)
 
     async def _wait_for_turn(self, ledger: Ledger, calls: int, seconds: float) -> None:
         """Wait until a request may be sent; one that missed its turn takes another."""
@@ -297,99 +291,53 @@ class Caller:
             await asyncio.sleep(pause_s)
             late_s = time.monotonic() - turn
 
-    async def _watch_others(self, sending: Coroutine[Any, Any, Reply]) -> Reply:
-        """Wait for an answer; give it up as lost where many that were asked later came."""
-        task, before = asyncio.ensure_future(sending), self._answers
+    async def _watch_others(
+        self, sending: Coroutine[Any, Any, Reply], may_be_lost: bool
+    ) -> Reply:
+        """Wait for an answer; give it up as lost where it takes far longer than others."""
+        began, task = time.monotonic(), asyncio.ensure_future(sending)
         try:
             await asyncio.wait({task}, timeout=_LOST_S)
             while not task.done():
-                if self._answers - before >= _LOST_AFTER:
-                    raise _Late(
-                        f"it was lost: {_LOST_AFTER} later requests were answered"
-                    )
+                slowest_s = max(self._took) if len(self._took) >= _FEWEST_TIMED else 1e9
+                is_late = time.monotonic() - began > _LOST_TIMES * slowest_s
+                is_seldom = self._lost * _LOST_SHARE <= self._answers
+                if may_be_lost and is_late and is_seldom:
+                    self._lost += 1
+                    raise Late(f"it was lost: the last answers took {slowest_s:.2g} s")
                 await asyncio.wait({task}, timeout=_LOST_S / 8)
-            return await task
+            reply = await task
+            self._took.append(time.monotonic() - began)
+            return reply
         finally:
             task.cancel()
 
-    async def _send_once(self, body: Any, timeout_s: float | None) -> Reply:
-        """Send one request and read its answer; a failure that may pass is `_Passing`."""
-        if self._client is None:
-            host = urlsplit(self.url).hostname
-            how = {"timeout": None, "limits": self._httpx.Limits(max_connections=None)}
-            try:  # a proxy does not know what listens on this machine
-                how["trust_env"] = host not in _OWN
-                self._client = self._httpx.AsyncClient(**how)
-            except Exception as error:
-                raise ModelError(f"the proxy of the environment: {error}") from None
-            weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        seconds, key = min(self._timeout_s, timeout_s or self._timeout_s), self._key()
-        headers = {"Content-Type": "application/json"}
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        data, content = bytearray(), json.dumps(body).encode()
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client.stream(
-                    "POST", self.url, content=content, headers=headers
-                ) as response,
-            ):
-                async for part in response.aiter_bytes():
-                    data += part
-                    if len(data) > _LONGEST_ANSWER:
-                        raise _Passing("its answer does not end")
-        except TimeoutError:
-            raise _Late(f"no whole answer within {seconds:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            refused = isinstance(error, self._httpx.ConnectError)
-            why = "no connection" if refused else "the connection broke"
-            name = type(error).__name__
-            raise _Passing(f"{why} ({name})", is_free=refused) from None
-        text = bytes(data).decode("utf-8", "surrogateescape")
-        return self._read_reply(response, text.replace(key, "[key]") if key else text)
+    def _open_client(self) -> Any:
+        host, httpx = urlsplit(self.url).hostname, self._httpx
+        try:  # a proxy does not know what listens on this machine
+            is_far = host not in _OWN
+            self._trusted = self._trusted or httpx.create_ssl_context(trust_env=is_far)
+            client = httpx.AsyncClient(
+                timeout=None, trust_env=is_far, verify=self._trusted
+            )
+        except Exception as error:  # whose words may hold the password of a proxy
+            raise ModelError(
+                f"{self.url}: a proxy or a file of certificates that the environment"
+                f" names cannot be used ({type(error).__name__})"
+            ) from None
+        weakref.finalize(self, begin_work, client.aclose).atexit = False
+        return client
 
-    def _read_reply(self, response: Any, text: str) -> Reply:
-        status = response.status_code
-        said = quote_answer(text)
-        told = f"it answered with the status {status}{said}"
-        if status >= 500 or status in _PASSING:
-            pause_s = _read_pause(response.headers.get("Retry-After", ""))
-            raise _Passing(told, pause_s=pause_s, is_free=True)
-        if status in _REFUSED:
-            raise CallFailed(f"{self.url} refuses the request: {told}")
-        if not 200 <= status < 300:
-            hint = ""
-            if status in (401, 403):
-                has_key = "another key" if self._key() else "a key"
-                hint = f"\nhelp: it wants {has_key} in {self._key_name or 'key='}"
-            raise ModelError(f"{self.url}: {told}{hint}")
-        try:
-            reply = self._read(json.loads(text))
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise _Nonsense(f"its answer makes no sense{said}") from None
-        key = self._key()  # JSON may have written it in other ways
-        return (
-            replace(reply, answer=reply.answer.replace(key, "[key]")) if key else reply
+    async def _send_once(
+        self, client: Any, body: Any, timeout_s: float | None
+    ) -> Reply:
+        """Send one request and read its answer; a failure that may pass is `Passing`."""
+        seconds = min(self._timeout_s, timeout_s or self._timeout_s)
+        key, most = self._reader.find_key(), _LONGEST_ANSWER
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        how = {"headers": headers, "content": json.dumps(body)}
+        asked = send_request(
+            client, "POST", self.url, seconds=seconds, most=most, **how
         )
-
-    def _key(self) -> str:
-        """Return the key, which nothing but a header of a request ever holds."""
-        key = os.environ.get(self._key_name, "") if self._key_name else ""
-        if not (key.isascii() and key.isprintable()):
-            raise ModelError(f"{self._key_name} holds characters that no key has")
-        return key.strip()
-
-
-def _read_pause(advised: str) -> float | None:
-    """Return how long `Retry-After` asks to wait: seconds, or until a date."""
-    try:
-        seconds = float(advised)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(advised)
-        except ValueError:
-            return None
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        seconds = (until - datetime.now(UTC)).total_seconds()
-    return max(0.0, min(seconds, _LONGEST_ADVISED_S)) if seconds == seconds else None
+        response, data = await asked
+        return self._reader.read_reply(response.status_code, response.headers, data)

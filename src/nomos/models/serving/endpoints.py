@@ -31,6 +31,7 @@ KEY, BASE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 _HOSTED = "https://api.openai.com/v1"
 _CHAT = "/chat/completions"
 _MOST_ANSWERED = 1024  # tokens, where nobody says: the most that an answer may cost
+_ABSURD = 2**40  # tokens that no service counts
 _OVERHEAD = 64  # tokens that servers put around the messages
 _CALLING: dict[str, Callable[[str], Any]] = {"timeout_s": float, "retries": int}
 _CHATTING: dict[str, Callable[[str], Any]] = {
@@ -45,10 +46,14 @@ _CHATTING: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, and the tokens of request and answer where the server says so."""
+    """An answer, and the tokens of request and answer where the server says so.
+
+    `lacks` says why it counts as none, though it was paid for.
+    """
 
     answer: str
     tokens: tuple[int, int] | None = None
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class ChatModel(Endpoint):
             raise ModelError(f"{source} names no model: openai:NAME or openai:NAME@URL")
         url = _check_address(url, is_base=True).rstrip("/").removesuffix(_CHAT)
         url += "" if urlsplit(url).path else "/v1"
-        return cls(model, url, _read_options(source, query))
+        return cls(model, url, read_options(source, query, {**_CALLING, **_CHATTING}))
 
     def _build_call(self, row: Any, sample: int | None) -> Call:
         chat = [{"role": "user", "content": row}] if isinstance(row, str) else row
@@ -231,14 +236,19 @@ def _read_chat(said: Any) -> Reply:
     if isinstance(answer, list):
         answer = "".join(part.get("text", "") for part in answer)
     if answer is None:
-        answer = message.get("refusal") or ""
-    if not isinstance(answer, str):
+        answer = message.get("refusal")
+    why = said["choices"][0].get("finish_reason")
+    lacks = "its answer holds no text" if answer is None else ""
+    if not answer and why == "length":
+        lacks = "its tokens were used up before its first word (max_tokens)"
+    if not isinstance(answer, str | None):
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
     given, made = used.get("prompt_tokens"), used.get("completion_tokens")
-    if isinstance(given, int) and isinstance(made, int) and min(given, made) >= 0:
-        return Reply(answer, (given, made))
-    return Reply(answer)
+    if not isinstance(given, int) or not isinstance(made, int):
+        return Reply(answer or "", lacks=lacks)
+    is_sane = 0 <= min(given, made) <= max(given, made) < _ABSURD
+    return Reply(answer or "", (given, made) if is_sane else None, lacks)
 
 
 def _check_address(url: str, *, is_base: bool) -> str:
@@ -260,9 +270,11 @@ def _check_address(url: str, *, is_base: bool) -> str:
     return url
 
 
-def _read_options(source: str, query: str) -> dict[str, Any]:
+def read_options(
+    source: str, query: str, known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
     """Return the options behind the `?` of a model's name."""
-    known, found = {**_CALLING, **_CHATTING}, {}
+    found = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             raise ModelError(

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from nomos.database import explain_failures, open_database, transaction
 from nomos.domain.meter import Lease, Phase, Terms
+from nomos.errors import ServiceDown, StoreError
 from nomos.models.serving.prices import Price
 
 if TYPE_CHECKING:
@@ -113,8 +114,11 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, explain_failures(self.path), transaction(self._file):
-            yield
+        try:
+            with self._lock, explain_failures(self.path), transaction(self._file):
+                yield
+        except StoreError as error:  # nothing may be sent that cannot be counted
+            raise ServiceDown(str(error)) from None
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
         with self._lock, explain_failures(self.path):
@@ -130,7 +134,7 @@ class Ledger:
         sought += "" if campaign is None else " AND campaign = ?"
         more = () if campaign is None else (campaign,)
         found = [self._ask(sought, key, *more) for key in keys]
-        return [bytes(f[0][0]).decode(*_CODEC) if f else None for f in found]
+        return [_read_answer(f[0][0]) if f else None for f in found]
 
     def keep_answer(
         self, key: bytes, endpoint: str, model: str, campaign: str, answer: str
@@ -302,6 +306,14 @@ def count_affordable(lease: Lease) -> int:
 
 
 _CODEC = ("utf-8", "surrogatepass")  # an answer may hold halves of pairs
+
+
+def _read_answer(kept: object) -> str | None:
+    """Return an answer that was kept; None where somebody else wrote what is there."""
+    try:
+        return kept.decode(*_CODEC) if isinstance(kept, bytes) else None
+    except UnicodeDecodeError:
+        return None
 
 
 def total_spent(parts: Sequence[Spent]) -> Spent:

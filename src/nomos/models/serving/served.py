@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models.adapter import NoScores, OutputModel
+from nomos.models.serving.endpoints import read_options
 from nomos.models.serving.transport import Passing, Refused, Transport
 
 _TYPES = {
@@ -72,16 +73,7 @@ class ServedModel(OutputModel):
     def at(cls, url: str) -> ServedModel:
         """Connect to a URL that may name options: `…/NAME?timeout_s=5&max_rows=100`."""
         parts = urlsplit(url)
-        options = {}
-        for name, value in parse_qsl(parts.query, keep_blank_values=True):
-            if name not in _OPTIONS:
-                raise ModelError(
-                    f"{url} has an option {name!r}; known are {', '.join(_OPTIONS)}"
-                )
-            try:
-                options[name] = _OPTIONS[name](value)
-            except ValueError:
-                raise ModelError(f"{url}: {name} is no number") from None
+        options = read_options(url, parts.query, _OPTIONS)
         return cls(parts._replace(query="", fragment="").geturl(), **options)
 
     def _fetch_description(self) -> None:

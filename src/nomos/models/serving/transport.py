@@ -28,6 +28,17 @@ _PASSING = {408, 425, 429}  # the statuses below 500 that ask for another try
 class Passing(Exception):
     """A failure that may have passed when the request is sent again."""
 
+    def __init__(
+        self, why: str, *, pause_s: float | None = None, is_free: bool = False
+    ) -> None:
+        super().__init__(why)
+        self.pause_s = pause_s  # that the server asks for
+        self.is_free = is_free  # the server says that it did not do the work
+
+
+class Late(Passing):
+    """No whole answer in time."""
+
 
 class Refused(ModelError):
     """The server says that the request itself is wrong."""
@@ -136,35 +147,52 @@ class Transport:
                 timeout=None, limits=limits, trust_env=False
             )
             weakref.finalize(self, begin_work, self._client.aclose).atexit = False
-        method, headers = "GET" if body is None else "POST", {}
-        headers["Content-Type"] = "application/json"
-        data = bytearray()
-        try:
-            async with (
-                asyncio.timeout(self._timeout_s),
-                self._client.stream(
-                    method, self.url + path, content=body, headers=headers
-                ) as response,
-            ):
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > _LONGEST_ANSWER:
-                        raise Passing("its answer does not end")
-        except TimeoutError:
-            raise Passing(f"no answer within {self._timeout_s:g} s") from None
-        except (self._httpx.HTTPError, OSError) as error:
-            cut = "its answer is cut short" if data else _describe_failure(error)
-            raise Passing(cut) from None
-        return response.status_code, bytes(data)
+        method = "GET" if body is None else "POST"
+        how: dict[str, Any] = {"seconds": self._timeout_s, "most": _LONGEST_ANSWER}
+        request = method, self.url + path
+        response, data = await send_request(self._client, *request, content=body, **how)
+        return response.status_code, data
+
+
+async def send_request(
+    client: Any, *request: str, seconds: float, most: int, **more: Any
+) -> tuple[Any, bytes]:
+    """Send a request (method and URL); return the response, and what it says.
+
+    Raises Passing for what keeps it from a whole answer of so many bytes in time.
+    """
+    import httpx
+
+    # What is compressed has no size that could be seen before it is read.
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    headers |= more.pop("headers", {})
+    data = bytearray()
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            client.stream(*request, headers=headers, **more) as response,
+        ):
+            async for piece in response.aiter_raw():
+                data += piece
+                if len(data) > most:
+                    raise Passing("its answer does not end")
+    except TimeoutError:
+        raise Late(f"no answer within {seconds:g} s") from None
+    except (httpx.HTTPError, OSError) as error:
+        cut = "its answer is cut short" if data else _describe_failure(error)
+        raise Passing(cut, is_free=isinstance(error, httpx.ConnectError)) from None
+    return response, bytes(data)
 
 
 def quote_answer(data: bytes | str) -> str:
     """Return the beginning of what a server said, for a message."""
     try:
-        told = json.loads(data)
+        content = json.loads(data)
         for name in ("error", "message"):
-            told = told.get(name, told) if isinstance(told, dict) else told
-        text = str(told)
+            content = (
+                content.get(name, content) if isinstance(content, dict) else content
+            )
+        text = str(content)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     text = " ".join(text.split())[:200]

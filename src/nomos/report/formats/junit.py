@@ -66,27 +66,27 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
     subject, counts, gate = result.subject, result.counts, ruling.gate
     name = result.name + (f"[{subject.model}]" if subject.model else "")
     case = _empty_case(subject.spec, f"{name} seed {result.seed}", counts.seconds)
-    told = view_property([result])
+    view = view_property([result])
     is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
     weighed = [ruling.line] if ruling.said and not is_plain else []
     said = "; ".join(
-        [*weighed, told.found_words, *(remark.text for remark in told.remarks)]
+        [*weighed, view.found_words, *(remark.text for remark in view.remarks)]
     )
     is_known = gate.fail_on == "new" and not result.has_new_bugs
     excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):
         shown = example_text([result])
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
-        remarks = "\n".join(remark_lines(told))
+        remarks = "\n".join(remark_lines(view))
         picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
         detail = f"{picture}\n{ids}\n{remarks}"
         _add_outcome(case, "failure", "violated", said, detail)
     elif (
         ruling.status or result.problem or counts.flaky or result.verdict == "undecided"
     ):
-        # Known bugs excuse no problem: what was not judged may hide a new one.
-        message = "; ".join(r.text for r in told.remarks if r.is_problem) or said
-        _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(told)))
+        # Known bugs excuse no problem: what was not evaluated may hide a new one.
+        message = "; ".join(r.text for r in view.remarks if r.is_problem) or said
+        _add_outcome(case, "error", "failed", message, "\n".join(remark_lines(view)))
     elif result.verdict == "violated":
         kind = "allowed" if weighed else "known"
         _add_outcome(case, "skipped", kind, f"{kind}: {said}")

@@ -19,7 +19,7 @@ Outputs = Callable[[Result, Bug], Mapping[str, Any]]  # what a model makes of a 
 
 def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> str:
     """Return the page: bugs that are new, kept and fixed, and how rates changed."""
-    told = [view_property([one.new]) for one in compared]
+    views = [view_property([one.new]) for one in compared]
     bugs = [list(_bugs_by_status(one)) for one in compared]
     cards = write_cards(bugs, lambda found: _outputs_of_both(found, compared, outputs))
     sections = [
@@ -33,7 +33,7 @@ def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> st
             _comparison_notes(one, some.left_out),
         )
         for key, new, one, some in zip(
-            link_names(told), told, compared, cards, strict=True
+            link_names(views), views, compared, cards, strict=True
         )
     ]
     return render_page(

@@ -84,8 +84,8 @@ def html_page(
     rulings: Sequence[Ruling] = (),
 ) -> str:
     """Return the page; with rulings, a section to sign stands first."""
-    told = view_properties(results)
-    bugs = [_clearest_first(one) for one in told]
+    views = view_properties(results)
+    bugs = [_clearest_first(one) for one in views]
     cards = write_cards(bugs)
     sections = [
         Section(
@@ -96,16 +96,16 @@ def html_page(
             some,
             *_bug_words(one, some),
         )
-        for key, one, some in zip(link_names(told), told, cards, strict=True)
+        for key, one, some in zip(link_names(views), views, cards, strict=True)
     ]
     return render_page(
         sections,
-        _property_columns(told),
+        _property_columns(views),
         brand="Nomos report",
-        headline=_page_headline(told, len(failures)),
-        totals=_page_totals(told),
+        headline=_page_headline(views, len(failures)),
+        totals=_page_totals(views),
         failures=failures,
-        sign_off=build_sign_off(told, rulings) if rulings else None,
+        sign_off=build_sign_off(views, rulings) if rulings else None,
     )
 
 
@@ -142,11 +142,11 @@ def render_page(
     )
 
 
-def link_names(told: Sequence[PropertyView]) -> list[str]:
+def link_names(views: Sequence[PropertyView]) -> list[str]:
     """Return names for links, which no two properties share."""
     taken: Counter[str] = Counter()
     found = []
-    for one in told:
+    for one in views:
         name = "property-" + re.sub(r"[^a-z0-9]+", "-", one.name.lower())
         taken[name] += 1
         found.append(name if taken[name] == 1 else f"{name}-{taken[name]}")
@@ -207,55 +207,55 @@ def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
     return facts + [(f"--set {n}", v) for n, v in first.subject.settings.items()]
 
 
-def _property_columns(told: Sequence[PropertyView]) -> list[Column]:
+def _property_columns(views: Sequence[PropertyView]) -> list[Column]:
     """Return the columns of all properties; what is the same for all has none."""
     columns = [
-        Column("model", "model-cell", model_names(told)),
-        Column("verdict", "verdict-cell", [one.verdict for one in told]),
-        Column("k", "number extra", [one.k for one in told]),
-        Column("unique bugs", "number bugs-cell", [one.unique_bugs for one in told]),
-        Column("new", "number extra", [one.new_bugs for one in told]),
+        Column("model", "model-cell", model_names(views)),
+        Column("verdict", "verdict-cell", [one.verdict for one in views]),
+        Column("k", "number extra", [one.k for one in views]),
+        Column("unique bugs", "number bugs-cell", [one.unique_bugs for one in views]),
+        Column("new", "number extra", [one.new_bugs for one in views]),
         Column(
             "violations",
             "rate-cell",
-            [one.rate for one in told],
-            [one.share for one in told],
+            [one.rate for one in views],
+            [one.share for one in views],
         ),
-        Column("cases/s", "number extra", [one.speed for one in told]),
-        Column("search", "extra", [one.first.search for one in told]),
-        Column("seed", "number extra", [one.seeds for one in told]),
+        Column("cases/s", "number extra", [one.speed for one in views]),
+        Column("search", "extra", [one.first.search for one in views]),
+        Column("seed", "number extra", [one.seeds for one in views]),
     ]
     dull = {"model", "search", "seed", "new"}
     columns = [c for c in columns if c.head not in dull or len(set(c.cells)) > 1]
     return [c for c in columns if set(c.cells) != {"-"}]
 
 
-def _page_headline(told: Sequence[PropertyView], failures: int) -> str:
-    violated = sum(one.verdict == "violated" for one in told)
-    failed = sum(one.verdict in ("failed", "undecided") for one in told)
-    properties = len({one.first.subject.spec for one in told})
-    models = len({one.first.subject.model for one in told})
+def _page_headline(views: Sequence[PropertyView], failures: int) -> str:
+    violated = sum(one.verdict == "violated" for one in views)
+    failed = sum(one.verdict in ("failed", "undecided") for one in views)
+    properties = len({one.first.subject.spec for one in views})
+    models = len({one.first.subject.model for one in views})
     named = count_of(properties, "property", "properties")
-    if properties == len(told):
+    if properties == len(views):
         said = f"{violated} of {named} {'is' if violated == 1 else 'are'} violated"
     else:
         on = count_of(models, "model")
-        said = f"{violated} of {len(told)} violated: {named} on {on}"
+        said = f"{violated} of {len(views)} violated: {named} on {on}"
     said += f", {failed} without a verdict" if failed else ""
     return said + (f", {failures} could not be run" if failures else "")
 
 
-def _page_totals(told: Sequence[PropertyView]) -> str:
-    counts = [result.counts for one in told for result in one.results]
-    if all(len(one.results) == 1 for one in told):
-        bugs = count_of(int(sum(one.bugs for one in told)), "unique bug")
+def _page_totals(views: Sequence[PropertyView]) -> str:
+    counts = [result.counts for one in views for result in one.results]
+    if all(len(one.results) == 1 for one in views):
+        bugs = count_of(int(sum(one.bugs for one in views)), "unique bug")
     else:
-        bugs = f"{sum(one.bugs for one in told):,.1f} unique bugs a seed"
+        bugs = f"{sum(one.bugs for one in views):,.1f} unique bugs a seed"
     tests, seconds = sum(c.tests for c in counts), sum(c.seconds for c in counts)
     said = [
         bugs + (f" in {count_of(tests, 'case')}, {seconds:,.1f} s" if tests else "")
     ]
-    searches, seeds = {one.first.search for one in told}, {one.seeds for one in told}
+    searches, seeds = {one.first.search for one in views}, {one.seeds for one in views}
     if len(searches) == 1:
         said.append(f"{searches.pop()} search")
     if len(seeds) == 1:

@@ -49,18 +49,18 @@ class SignOff:
     commands: tuple[str, ...]
 
 
-def build_sign_off(told: Sequence[PropertyView], rulings: Sequence[Ruling]) -> SignOff:
+def build_sign_off(views: Sequence[PropertyView], rulings: Sequence[Ruling]) -> SignOff:
     """Return the section of these properties, as a gate rules on their results."""
     status = {id(r): ruling for ruling in rulings for r in ruling.results}
-    rows = tuple(_asked_row(one, status[id(one.first)]) for one in told)
+    rows = tuple(_asked_row(one, status[id(one.first)]) for one in views)
     worst = max(ruling.status for ruling in rulings)
     counted = {
-        words: sum(one.verdict == verdict for one in told)
+        words: sum(one.verdict == verdict for one in views)
         for verdict, words in _ANSWERS.items()
     }
     answers = ", ".join(f"{n:,} {words}" for words, n in counted.items() if n)
-    asked = count_of(len(told), "property was", "properties were")
-    results = [result for one in told for result in one.results]
+    asked = count_of(len(views), "property was", "properties were")
+    results = [result for one in views for result in one.results]
     models = ", ".join(dict.fromkeys(r.subject.model or "the model" for r in results))
     return SignOff(
         f"{asked} tested of {models}: {answers}. The gate {_gate_words(worst)}.",

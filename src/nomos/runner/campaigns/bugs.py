@@ -20,14 +20,14 @@ from nomos.device import Array
 from nomos.domain.meter import CallsSpent, Meter
 from nomos.engine.cases import KnownCase
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import NOT_JUDGED, Verdict
-from nomos.engine.judged import (
+from nomos.engine.evaluated import (
     ChunkCrash,
-    Judged,
+    EvaluatedChunk,
     Violations,
     join_violations,
     no_violations,
 )
+from nomos.engine.interpreter import NOT_EVALUATED, Verdict
 from nomos.engine.samples import repeat_cases
 from nomos.results.bugs import BugList, BugNames
 from nomos.results.excess import MOST_REPEATS, CaseTest, Repeats
@@ -63,7 +63,7 @@ class IsolatedRerun:
         """Whether it is no bug any more; a crash, or what cannot be drawn, says nothing."""
         if self.repeats is not None:
             return self.repeats.decision == "no bug"
-        return self.verdict in (Verdict.PASSED, *NOT_JUDGED)
+        return self.verdict in (Verdict.PASSED, *NOT_EVALUATED)
 
 
 def tell_from_chance(
@@ -141,12 +141,12 @@ class Bugs:
         runs = 2 * MOST_REPEATS if self.has_control else 1
         self.most_rerun = meter.most_rerun(runs * calls)
 
-    def count_pairs(self, judged: Judged, end: int) -> None:
+    def count_pairs(self, evaluated: EvaluatedChunk, end: int) -> None:
         """Count the first cases that have a verdict, and so has their control."""
-        if judged.control is None:
+        if evaluated.control is None:
             return
         totals = self.totals
-        ours, theirs = judged.verdicts[:end], judged.control[:end]
+        ours, theirs = evaluated.verdicts[:end], evaluated.control[:end]
         has_none = (ours == Verdict.VIOLATED) & (theirs == Verdict.UNCHANGED)
         self.uncontrolled += int(has_none.sum())
         pairs = (ours <= Verdict.VIOLATED) & (theirs <= Verdict.VIOLATED)
@@ -340,15 +340,17 @@ class Bugs:
 
     def _count(self, places: Array, found: Violations) -> None:
         """Count the violations of a chunk by what became of them."""
-        totals, told = self.totals, places >= 0
-        how = self.table.count_met(places[told], touch=self.is_stored)
+        totals, is_unique = self.totals, places >= 0
+        how = self.table.count_met(places[is_unique], touch=self.is_stored)
         totals.violations += int(((how <= How.BATCH) | (how == How.CHANCE)).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if not told.all():  # too many to deduplicate: those that failed again count
-            back = int(found.reproduced[~told].sum())
+        if (
+            not is_unique.all()
+        ):  # too many to deduplicate: those that failed again count
+            back = int(found.reproduced[~is_unique].sum())
             totals.violations += back
-            totals.flaky += int((~told).sum()) - back
+            totals.flaky += int((~is_unique).sum()) - back
             if not self.table.repeats:
                 totals.unique_bugs += back
                 totals.repeated += back

@@ -1,4 +1,4 @@
-"""One campaign: judged chunks in, in order; counts, bugs and a result out.
+"""One campaign: evaluated chunks in, in order; counts, bugs and a result out.
 
 A campaign runs nothing itself. It says which cases it wants, takes in what became of
 them and asks for single cases to be run in isolation, so it is the same for every executor.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import Meter
-from nomos.engine.interpreter import NOT_JUDGED, Verdict
-from nomos.engine.judged import ChunkCrash, Judged
+from nomos.engine.evaluated import ChunkCrash, EvaluatedChunk
+from nomos.engine.interpreter import NOT_EVALUATED, Verdict
 from nomos.results.measured import CallCounts
 from nomos.results.result import Counts, Crash, EnsuresCounts, Recorded, Result
 from nomos.results.statistics import Interval, clopper_pearson, new_bug_chance
@@ -93,7 +93,7 @@ class Campaign:
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
-        self.reached = 0  # a bit for each `ensures` that was really judged
+        self.reached = 0  # a bit for each `ensures` that was really evaluated
         self.asked_again = 0  # remembered answers: how many depends on the batch
 
     @property
@@ -121,15 +121,16 @@ class Campaign:
             self.stop = LATE
             raise
 
-    def go_on(self, next_case: int, next_first: int) -> None:
-        """Go on from here, as a campaign that was stopped."""
+    def go_on(self, next_case: int, next_first: int, stop: str = "") -> None:
+        """Go on from here; killed between its last case and its end, it only ends."""
         self.next_case = self._planned = next_case
         self.next_first = self.plan.next_first = next_first
+        self.stop = "" if stop in EXIT_STATUS else stop
         most = math.inf if self.cases is None else self.cases + self.plan.is_listed
-        if self.plan.is_done:  # killed between its last case and its end
+        if not self.stop and self.plan.is_done:  # only where the store was changed
             self.stop = EVERY_CASE
         elif self.totals.tests >= most:
-            self.stop = _SPENT
+            self.stop = self.stop or _SPENT
 
     @property
     def calls_of_case(self) -> int:
@@ -156,10 +157,10 @@ class Campaign:
         asked = {str(phase): n for phase, n in (self.meter.asked + held).items()}
         return CallCounts(self.meter.limit, sum(asked.values()), asked)
 
-    def next_range(self, *, shares: bool = False) -> Range | None:
+    def next_range(self, *, workers: int = 0) -> Range | None:
         """Return the cases to judge next; None where enough are under way.
 
-        Where it `shares` the calls of the model with others, it says how many it needs.
+        For `workers` it says how many calls it needs: no more are lost by a kill.
         """
         if self.stop or self.plan.is_done:
             return None
@@ -168,7 +169,7 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input, shares=shares)
+        planned = self.plan.next(wanted, per_input, shares=workers > 1)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -176,7 +177,7 @@ class Campaign:
         tests = 2**62 if self.cases is None else self.cases - self.totals.tests
         tests += self.plan.is_listed  # one more shows that these were not all
         crashes = self.options.max_crashes - self.totals.crashed
-        calls = 2 * self.calls_of_case * (planned.count + 1) if shares else None
+        calls = 2 * self.calls_of_case * (planned.count + 1) if workers else None
         limits = {"tests": tests, "crashes": crashes, "calls": calls}
         return replace(planned, remembered=self.remembered, **limits)
 
@@ -194,18 +195,18 @@ class Campaign:
         return wanted - (self._planned - self.next_case)
 
     def take(
-        self, asked: Range, parts: Sequence[Judged], confirm: Confirm
+        self, asked: Range, parts: Sequence[EvaluatedChunk], confirm: Confirm
     ) -> list[Event]:
         """Count a range's verdicts and confirm its new violations, in order."""
         events: list[Event] = []
         is_whole = asked.stop is None
         ends = is_whole and self.plan.total == asked.first + asked.count
-        for judged in parts:
-            self._inputs = self._inputs or judged.inputs
-            if judged.inputs not in ("", self._inputs):  # no case is what it was
+        for evaluated in parts:
+            self._inputs = self._inputs or evaluated.inputs
+            if evaluated.inputs not in ("", self._inputs):  # no case is what it was
                 self.stop, self.problem = "the inputs differ", OTHER_INPUTS
             if not self.stop:
-                events += self._take(judged, confirm)
+                events += self._take(evaluated, confirm)
         self.plan.took(parts)
         self.plan.learn(asked, parts)
         if not self.plan.is_listed:
@@ -224,13 +225,13 @@ class Campaign:
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
 
-    def _take(self, judged: Judged, confirm: Confirm) -> list[Event]:
-        end, why = self._end(judged)
+    def _take(self, evaluated: EvaluatedChunk, confirm: Confirm) -> list[Event]:
+        end, why = self._end(evaluated)
         events: list[Event] = []
-        crashes = list(judged.crashes)
-        found = judged.violations
+        crashes = list(evaluated.crashes)
+        found = evaluated.violations
         if len(found):
-            calls = max(self.totals.k, int(judged.calls[:end].max(initial=0)))
+            calls = max(self.totals.k, int(evaluated.calls[:end].max(initial=0)))
             self.bugs.limit_reruns(self.meter, calls)
             found = found.take(slice(np.searchsorted(found.rows, end)))
             taken = self.bugs.take(found, self.next_case, confirm)
@@ -239,9 +240,9 @@ class Campaign:
             if taken.stops_at is not None:
                 end, why = taken.stops_at, "a bug was found"
         self.can_resume = False  # till the whole range is counted
-        self._count(judged, end)
+        self._count(evaluated, end)
         if not self.plan.is_listed:
-            self.sample.take(judged, end, self.next_case)
+            self.sample.take(evaluated, end, self.next_case)
         for crash in crashes:
             if crash.row < end:
                 events += self._crash(crash)
@@ -251,12 +252,12 @@ class Campaign:
         self.stop = why
         return events
 
-    def _end(self, judged: Judged) -> tuple[int, str]:
+    def _end(self, evaluated: EvaluatedChunk) -> tuple[int, str]:
         """Return how many of the cases count, and why no more do."""
         options, totals = self.options, self.totals
-        crashed = judged.verdicts == Verdict.CRASHED
+        crashed = evaluated.verdicts == Verdict.CRASHED
         found = [
-            (len(judged), ""),
+            (len(evaluated), ""),
             (
                 find_reached(crashed, options.max_crashes - totals.crashed),
                 "too many cases crashed",
@@ -264,47 +265,47 @@ class Campaign:
         ]
         if self.cases is not None:
             left = self.cases - totals.tests
-            end = find_reached(judged.accepted, left + self.plan.is_listed)
-            if end <= len(judged):
+            end = find_reached(evaluated.accepted, left + self.plan.is_listed)
+            if end <= len(evaluated):
                 # Where all cases are tried, the budget is spent when there is one more.
                 found.append((end - self.plan.is_listed, _SPENT))
         if self.meter.limit is not None:
-            spent = self.spent + np.cumsum(judged.search_calls)
-            calls = np.maximum.accumulate(np.append(totals.k, judged.calls))[1:]
+            spent = self.spent + np.cumsum(evaluated.search_calls)
+            calls = np.maximum.accumulate(np.append(totals.k, evaluated.calls))[1:]
             short = self.meter.is_short(spent, calls)
             found.append((find_reached(short, 1), _CALLS_SPENT))
         drawn = totals.tests, totals.discarded + totals.unchanged
-        starved = None if self.plan.is_listed else find_starved(judged, *drawn)
+        starved = None if self.plan.is_listed else find_starved(evaluated, *drawn)
         if starved is not None:
             found.append((starved, _STARVED))
         end, why = min(found, key=lambda item: (item[0], not item[1]))
         if why == _STARVED:
-            tests = totals.tests + int(judged.accepted[:end].sum())
-            verdicts = judged.verdicts[:end]
+            tests = totals.tests + int(evaluated.accepted[:end].sum())
+            verdicts = evaluated.verdicts[:end]
             out = totals.discarded + totals.unchanged
-            out += int(np.isin(verdicts, NOT_JUDGED).sum())
-            reasons = self.reasons + count_reasons(judged, end)
+            out += int(np.isin(verdicts, NOT_EVALUATED).sum())
+            reasons = self.reasons + count_reasons(evaluated, end)
             self.problem = starvation(reasons, tests, out)
         return end, why
 
-    def _count(self, judged: Judged, end: int) -> None:
-        verdicts, totals = judged.verdicts[:end], self.totals
-        calls = judged.calls[:end]
+    def _count(self, evaluated: EvaluatedChunk, end: int) -> None:
+        verdicts, totals = evaluated.verdicts[:end], self.totals
+        calls = evaluated.calls[:end]
         totals.passed += int((verdicts == Verdict.PASSED).sum())
         totals.discarded += int((verdicts == Verdict.DISCARDED).sum())
         totals.unchanged += int((verdicts == Verdict.UNCHANGED).sum())
         totals.crashed += int((verdicts == Verdict.CRASHED).sum())
         totals.unreadable += int((verdicts == Verdict.UNREADABLE).sum())
-        totals.tests += int(judged.accepted[:end].sum())
+        totals.tests += int(evaluated.accepted[:end].sum())
         totals.model_calls += int(calls.sum())
-        self.spent += int(judged.search_calls[:end].sum())
+        self.spent += int(evaluated.search_calls[:end].sum())
         totals.k = max(totals.k, int(calls.max(initial=0)))
-        self.bugs.count_pairs(judged, end)
-        self.asked_again += judged.asked_again
-        totals.nondeterministic += judged.nondeterministic
-        self.reached |= judged.reached
-        self.rates.add(judged.told[:end])
-        self.reasons += count_reasons(judged, end)
+        self.bugs.count_pairs(evaluated, end)
+        self.asked_again += evaluated.asked_again
+        totals.nondeterministic += evaluated.nondeterministic
+        self.reached |= evaluated.reached
+        self.rates.add(evaluated.rate_bits[:end])
+        self.reasons += count_reasons(evaluated, end)
 
     def _crash(self, crash: ChunkCrash) -> list[Event]:
         """Keep the first crash of each kind, and count the others."""
@@ -332,14 +333,14 @@ class Campaign:
         rate, next_bug = self._rate(counts.violations, counts), None
         if rate and not counts.pairs and table.count < MOST_TOLD_APART:
             once, twice = table.count_seen_exactly(1), table.count_seen_exactly(2)
-            next_bug = new_bug_chance(counts.judged, once, twice)
+            next_bug = new_bug_chance(counts.evaluated, once, twice)
         problem = self._own_problem(counts)
         still, accepted = self.recorded.still, self.options.accept_flaky
         hidden = still if complete and not counts.violations else 0
         shares = accepted, self.asked_again, self.options.accept_unreadable
         problem = problem_of(counts, problem, hidden, *shares)
         is_sample = self.plan.scope == "sample" and self.stop != "a bug was found"
-        rates = self.rates.judge(is_exact=complete, is_sample=is_sample)
+        rates = self.rates.evaluate(is_exact=complete, is_sample=is_sample)
         return Result(
             subject=self.subject,
             seed=self.seed,
@@ -387,12 +388,12 @@ class Campaign:
             violations, unique = self.bugs.table.failing(number)
             rate = self._rate(violations, counts)
             is_vacuous = counts.passed > 0 and not self.reached >> number & 1
-            told = (one.name, one.text, one.line)
-            found.append(EnsuresCounts(*told, violations, unique, rate, is_vacuous))
+            named = (one.name, one.text, one.line)
+            found.append(EnsuresCounts(*named, violations, unique, rate, is_vacuous))
         return tuple(found)
 
     def _rate(self, violations: int, counts: Counts) -> Interval | None:
         """Return a share of the inputs at hand; None where the cases are no sample."""
-        if not counts.judged or self.plan.scope != "sample":
+        if not counts.evaluated or self.plan.scope != "sample":
             return None
-        return clopper_pearson(violations, counts.judged)
+        return clopper_pearson(violations, counts.evaluated)

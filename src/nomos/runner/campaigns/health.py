@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.interpreter import NOT_JUDGED
+from nomos.engine.evaluated import EvaluatedChunk
+from nomos.engine.interpreter import NOT_EVALUATED
 from nomos.engine.interpreter import Verdict as CaseVerdict
-from nomos.engine.judged import Judged
 from nomos.results.result import Crash, Ensures, Result, Verdict
 from nomos.results.verdict import MOVING
 
@@ -32,15 +32,15 @@ def starves_at(tests: Array, discarded: Array) -> int | None:
     return int(np.argmax(starving)) if starving.any() else None
 
 
-def find_starved(judged: Judged, tests: int, discarded: int) -> int | None:
+def find_starved(evaluated: EvaluatedChunk, tests: int, discarded: int) -> int | None:
     """Return behind which case a campaign starves, None where it does not.
 
     It had so many tests and discarded cases before.
     """
-    out = np.isin(judged.verdicts, NOT_JUDGED)
+    out = np.isin(evaluated.verdicts, NOT_EVALUATED)
     if not out.any():
         return None
-    at = starves_at(tests + np.cumsum(judged.accepted), discarded + np.cumsum(out))
+    at = starves_at(tests + np.cumsum(evaluated.accepted), discarded + np.cumsum(out))
     return None if at is None else at + 1
 
 
@@ -61,18 +61,18 @@ def starvation(reasons: Counter[str], tests: int, discarded: int) -> str:
 
 def idle(cases: int, ensures: Sequence[Ensures]) -> str:
     """Say that every `ensures` is an implication, of which no case has the premise."""
-    told = "; ".join(f"`{one.text}`" for one in ensures)
-    return f"none of {cases} cases has what stands before `==>` in {told}"
+    texts = "; ".join(f"`{one.text}`" for one in ensures)
+    return f"none of {cases} cases has what stands before `==>` in {texts}"
 
 
-def count_reasons(judged: Judged, end: int) -> Counter[str]:
+def count_reasons(evaluated: EvaluatedChunk, end: int) -> Counter[str]:
     """Count why the first cases were discarded."""
-    unchanged = int((judged.verdicts[:end] == CaseVerdict.UNCHANGED).sum())
+    unchanged = int((evaluated.verdicts[:end] == CaseVerdict.UNCHANGED).sum())
     counted: Counter[str] = Counter({UNCHANGED: unchanged} if unchanged else {})
-    why = judged.why[:end]
+    why = evaluated.why[:end]
     for number, times in enumerate(np.bincount(why[why >= 0]).tolist()):
         if times:
-            counted[judged.reasons[number]] += times
+            counted[evaluated.reasons[number]] += times
     return counted
 
 

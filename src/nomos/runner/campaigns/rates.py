@@ -1,4 +1,4 @@
-"""Rates over a campaign: counted case by case, and judged once, with an interval.
+"""Rates over a campaign: counted case by case, and evaluated once, with an interval.
 
 What an `ensures` makes of rates is known to lie in an interval (at the 95 % level). Where the
 whole interval breaks the `ensures`, it is violated; where the whole interval satisfies it, it
@@ -14,6 +14,7 @@ with: wider than need be, and right however rates depend on each other.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 from nomos.device import Array
 from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.lang import core
+from nomos.lang.sums import NoSum, weigh_variables
 from nomos.results.measured import GroupRate, RateFound
 from nomos.results.statistics import Interval, clopper_pearson
 
@@ -45,11 +47,11 @@ class CampaignRates:
         self.hits: Array = np.zeros(count, dtype=np.int64)
         self.together: Array = np.zeros((count, count), dtype=np.int64)  # are of both
 
-    def add(self, told: Array) -> None:
+    def add(self, rate_bits: Array) -> None:
         """Count cases, given two bits for each rate: is it of the case, does that count."""
         if not self.rates:
             return
-        bits = told[:, None] >> 2 * np.arange(len(self.hits))
+        bits = rate_bits[:, None] >> 2 * np.arange(len(self.hits))
         among = (bits & 1).astype(np.int64)
         self.together += among.T @ among
         self.hits += (bits >> 1 & 1).sum(axis=0)
@@ -67,15 +69,17 @@ class CampaignRates:
             raise ValueError("the counts of its rates are not those of the spec")
         self.hits, self.together = found[0], found[1:]
 
-    def judge(self, *, is_exact: bool, is_sample: bool = True) -> tuple[RateFound, ...]:
+    def evaluate(
+        self, *, is_exact: bool, is_sample: bool = True
+    ) -> tuple[RateFound, ...]:
         """Return what became of each `ensures`; all cases were tried, or a sample was."""
         unfit = "" if is_exact or is_sample else _NO_SAMPLE
         return tuple(
-            self._judge_ensures(one, is_exact=is_exact, unfit=unfit)
+            self._evaluate_ensures(one, is_exact=is_exact, unfit=unfit)
             for one in self.ensures
         )
 
-    def _judge_ensures(
+    def _evaluate_ensures(
         self, ensures: core.Condition, *, is_exact: bool, unfit: str
     ) -> RateFound:
         estimate = _Estimate(ensures.test, self, is_exact=is_exact)
@@ -98,8 +102,8 @@ class CampaignRates:
         )
         value, interval = estimate.find_compared(ensures.test)
         verdict: Any = "undecided" if reason else "holds" if truth else "violated"
-        told = ensures.name, ensures.text, ensures.line
-        return RateFound(*told, verdict, value, interval, groups, reason)
+        named = ensures.name, ensures.text, ensures.line
+        return RateFound(*named, verdict, value, interval, groups, reason)
 
 
 class _Estimate:
@@ -124,9 +128,11 @@ class _Estimate:
 
     def ends(self, expr: core.Expr, names: Mapping[str, core.Expr]) -> Ends:
         """Return the interval of an expression of numbers."""
-        weights = _weigh_rates(expr, names)
-        if weights is not None and self._are_apart(weights[0]):
-            return self._ends_of_sum(*weights)
+        with suppress(NoSum):
+            named, constant = weigh_variables(expr, _exact_number, names)
+            weights = {_rate_named(name): weight for name, weight in named.items()}
+            if self._are_apart(weights):
+                return self._ends_of_sum(weights, constant)
         level = 1 - (1 - _LEVEL) / max(1, len(self.used))
         return self._combine(expr, names, level)
 
@@ -268,13 +274,17 @@ def _compare_zero(sign: str, number: Any) -> bool:
 
 def _exact_number(value: Any) -> Any:
     """Return a number as it is written: 0.1 is a tenth."""
-    is_whole = isinstance(value, int) or not math.isfinite(value)
-    return value if is_whole else Fraction(repr(value))
+    if isinstance(value, int):
+        return Fraction(value)
+    return Fraction(repr(value)) if math.isfinite(value) else value
 
 
 def _rate_number(node: core.Expr) -> int:
     """Return the number of the rate that a variable stands for; -1 for no rate."""
-    name = node.name if isinstance(node, core.Variable) else ""
+    return _rate_named(node.name) if isinstance(node, core.Variable) else -1
+
+
+def _rate_named(name: str) -> int:
     return int(name[5:]) if name.startswith("rate#") else -1
 
 
@@ -288,39 +298,3 @@ def _rates_in(expr: core.Expr, names: Mapping[str, core.Expr]) -> Iterator[int]:
 
 def _has_rates(expr: core.Expr, names: Mapping[str, core.Expr]) -> bool:
     return any(True for _ in _rates_in(expr, names))
-
-
-def _weigh_rates(
-    expr: core.Expr, names: Mapping[str, core.Expr]
-) -> tuple[dict[int, Any], Any] | None:
-    """Return an expression as weights of rates and a constant, where it is such a sum."""
-    match expr:
-        case core.Constant(value=int() | float() as value):
-            return {}, _exact_number(value)
-        case core.Variable(name=name) if name in names:
-            return _weigh_rates(names[name], names)
-        case core.Variable():
-            return {_rate_number(expr): 1}, 0
-        case core.Negate(operand=operand):
-            zero = core.Constant(0, span=expr.span)
-            return _weigh_rates(
-                core.Arithmetic("-", zero, operand, span=expr.span), names
-            )
-        case core.Arithmetic(operator=sign, left=left, right=right):
-            one, two = _weigh_rates(left, names), _weigh_rates(right, names)
-            if one is None or two is None:
-                return None
-            if sign in "+-":
-                factor = 1 if sign == "+" else -1
-                weights = dict(one[0])
-                for number, weight in two[0].items():
-                    weights[number] = weights.get(number, 0) + factor * weight
-                return weights, one[1] + factor * two[1]
-            if sign == "*" and not one[0]:
-                one, two = two, one
-            if two[0] or (sign == "/" and not two[1]):
-                return None
-            factor = two[1] if sign == "*" else Fraction(1) / two[1]
-            return {n: w * factor for n, w in one[0].items()}, one[1] * factor
-        case _:
-            return None

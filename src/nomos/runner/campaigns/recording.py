@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from nomos.engine.cases import KnownCase
+from nomos.engine.evaluated import Violations
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Violations
 from nomos.errors import NomosError, StoreError
 from nomos.results.reading import decode_value
 from nomos.results.result import Recorded, Result, Subject
@@ -58,16 +58,16 @@ class Recording:
             campaign.bugs.known = load_known(self._folder, campaign.subject.spec)
             if campaign.options.resume:
                 if self._go_on(retry=retry):
-                    self._count_calls()
+                    self._keep_count_of_calls()
                     return
                 spec = campaign.subject.spec
                 self.warn(f"{spec}: there is nothing to resume, so it starts anew")
             campaign.bugs.is_stored = True
             self.id = self.store.begin(campaign.result())
             self._retries = retry
-            self._count_calls()
+            self._keep_count_of_calls()
 
-    def _count_calls(self) -> None:
+    def _keep_count_of_calls(self) -> None:
         """Keep the count of calls that are limited: a kill does not give them back."""
         if self.campaign.meter.limit is not None:
             self.campaign.meter.note = self._note_calls
@@ -240,7 +240,7 @@ _KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
         ("next_case", "next_first", "reached", "spent", "uncontrolled"), int
     ),
     "asked_again": int,
-    **dict.fromkeys(("sample", "known"), str),
+    **dict.fromkeys(("sample", "known", "stop", "problem"), str),
     "cost": float | None,
     **dict.fromkeys(("reasons", "asked", "raised"), Mapping[str, int]),
 }
@@ -251,6 +251,9 @@ def _state(campaign: Campaign) -> dict[str, Any]:
     state = {
         "next_case": campaign.next_case,
         "next_first": campaign.next_first,
+        # One that is over may have ended within a range, whose cases are not run again.
+        "stop": "" if campaign.is_stopped else campaign.stop,
+        "problem": "" if campaign.is_stopped else campaign.problem,
         "reasons": dict(campaign.reasons),
         "sample": campaign.sample.text(),
         "reached": campaign.reached,
@@ -296,7 +299,8 @@ def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     campaign.plan.cost = state.get("cost")
     campaign.remembered = state.get("remembered")
     campaign.meter.raised.update(state.get("raised", {}))
-    campaign.go_on(state["next_case"], state["next_first"])
+    campaign.go_on(state["next_case"], state["next_first"], state.get("stop", ""))
+    campaign.problem = state.get("problem", "")
     if isinstance(campaign.plan, Generations):
         campaign.plan.restore(state["learned"])
     _restore_bugs(campaign, rows)

@@ -5,7 +5,7 @@ from enum import IntEnum
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.judged import Violations
+from nomos.engine.evaluated import Violations
 from nomos.engine.vectorized.distinct import Distinct, keys_of
 
 MOST_TOLD_APART = 1_000_000  # unique violations; more are counted, not deduplicated

@@ -12,6 +12,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nomos.errors import NomosError
+from nomos.runner import posix
+
 if TYPE_CHECKING:
     from nomos.runner.executors.pool import WorkerPool
     from nomos.runner.executors.worker import Setting
@@ -26,8 +29,13 @@ def make_pool(setting: Setting, options: Options) -> WorkerPool:
         return RayPool(setting, options)
     from nomos.runner.executors import forking, processes
 
+    if not posix.CAN_START_WORKERS:
+        raise NomosError(
+            "workers need POSIX: on this system, cases run in one process only. Leave out "
+            "--jobs, --isolate, --call-timeout and --memory-limit, or use WSL"
+        )
     # Libraries of devices want processes that were started, not forked.
-    forks = forking.can_fork and options.device == "cpu"
+    forks = posix.CAN_FORK and options.device == "cpu"
     launch = partial(forking.fork_process, what="work")
     return processes.ProcessPool(
         setting, options, launch if forks else processes.spawn_process

@@ -28,11 +28,11 @@ from contextlib import suppress
 
 from nomos.diagnostics import Source
 from nomos.lang.reading.parse import parse_spec
+from nomos.runner.posix import CAN_FORK
 
 _CHILD = "from nomos.runner.executors.forking import serve_forks; serve_forks()"
 _MOST = 65_536  # bytes of a message
 _RUNS = 1000  # the status of a process that has not ended
-can_fork = sys.platform == "linux"  # elsewhere libraries do not survive it
 
 
 class ForkedProcess:
@@ -147,7 +147,7 @@ def fork_server() -> None:
     # What the server and this process need: imported once, for both.
     for name in ("nomos.runner.driver", "nomos.runner.executors.processes"):
         importlib.import_module(name)
-    if can_fork and not _servers and threading.active_count() == 1:
+    if CAN_FORK and not _servers and threading.active_count() == 1:
         parse_spec(Source("", "input x;"))  # reads the grammar
         _servers["check"] = _Server(is_clean=True)
 

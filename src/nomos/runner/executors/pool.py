@@ -8,8 +8,8 @@ from itertools import count
 from typing import Any
 
 from nomos.domain.meter import Grant, Phase
+from nomos.engine.evaluated import ChunkCrash, EvaluatedChunk, no_verdicts
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import ChunkCrash, Judged, no_verdicts
 from nomos.runner.executors.worker import Worker
 
 
@@ -23,13 +23,13 @@ class WorkerCrash:
     reason: str
     row: int | None = None
 
-    def find_verdict(self) -> Judged:
+    def find_verdict(self) -> EvaluatedChunk:
         """Return the verdict on the one case that did it."""
-        judged = no_verdicts(1)
-        judged.verdicts[:] = Verdict.CRASHED
-        judged.accepted[:] = True
-        judged.crashes = (ChunkCrash(0, (), self.reason, ""),)
-        return judged
+        evaluated = no_verdicts(1)
+        evaluated.verdicts[:] = Verdict.CRASHED
+        evaluated.accepted[:] = True
+        evaluated.crashes = (ChunkCrash(0, (), self.reason, ""),)
+        return evaluated
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class RayPool(WorkerPool):
                 include_dashboard=False if address is None else None,
                 logging_level="ERROR",
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # a node that is late raises nothing else
             where = "locally" if address is None else f"at {address}"
             raise NomosError(f"Ray cannot be reached {where}: {error}") from None
 
@@ -101,9 +101,9 @@ class RayPool(WorkerPool):
                 for reference in done
             ]
             self._give_out()
-            told = [answer for answer in answers if answer is not None]
-            if told:
-                return told
+            given = [answer for answer in answers if answer is not None]
+            if given:
+                return given
             self._look()
 
     def _take_in_actor(self, reference: Any) -> Answer | None:

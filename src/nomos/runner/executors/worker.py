@@ -1,4 +1,4 @@
-"""What a worker does: prepare a job, judge ranges of its cases, run cases alone."""
+"""What a worker does: prepare a job, evaluate ranges of its cases, run cases alone."""
 
 import time
 import zlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nomos.accepted import Mode
-from nomos.device import Placement, judging, place_models
+from nomos.device import Placement, place_models, reference_precision
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
@@ -22,8 +22,8 @@ from nomos.engine.cases import (
 )
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import EvaluatedChunk, Limits, no_verdicts
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Limits, no_verdicts
 from nomos.engine.program import Program
 from nomos.engine.space import estimate_space, input_count
 from nomos.engine.watch import WHOLE_CHUNK, watch
@@ -191,9 +191,9 @@ class Worker:
             prepared.asks_endpoints,
         )
 
-    def estimate_cost(self, job: Job, budget: int) -> CostEstimate:
+    def estimate_cost(self, job: Job, *how: Any) -> CostEstimate:
         """Return what a search of so many cases would send and cost."""
-        return estimate_cost(self.prepare_job(job), self.setting.terms, budget)
+        return estimate_cost(self.prepare_job(job), self.setting.terms, *how)
 
     def space(self, job: Job, limit: int | None) -> int | None:
         """Return how many cases there are, None where there are more than the limit.
@@ -231,8 +231,10 @@ class Worker:
             self._making[key] = Making(prepared.engine.program)
         return self._making[key]
 
-    def judge(self, job: Job, campaign: tuple[int, int], asked: Range) -> list[Judged]:
-        """Judge a range of the cases of a campaign, given by its number and seed."""
+    def evaluate(
+        self, job: Job, campaign: tuple[int, int], asked: Range
+    ) -> list[EvaluatedChunk]:
+        """Evaluate a range of the cases of a campaign, given by its number and seed."""
         prepared = self.prepare_job(job)
         engine = prepared.engine
         if self._begun != campaign:
@@ -243,16 +245,17 @@ class Worker:
                 self._restore_answers(engine, asked.remembered)
         stream = Stream(campaign[1], prepared.subject.property)
         watch.mark(WHOLE_CHUNK)
-        judged: list[Judged] = []
+        evaluated: list[EvaluatedChunk] = []
         try:
             if asked.made is not None:
-                judged.append(self._judge_made(prepared, stream, asked))
-                judged[0].inputs = self._inputs
+                evaluated.append(self._evaluate_made(prepared, stream, asked))
+                evaluated[0].inputs = self._inputs
             else:
-                self._judge_drawn(prepared, stream, asked, judged)
+                for part in self._evaluate_drawn(prepared, stream, asked):
+                    evaluated.append(part)
         except CallsSpent:  # by the conditions of cases that were only listed
-            judged.append(replace(no_verdicts(0), is_spent=True))
-        return judged
+            evaluated.append(replace(no_verdicts(0), is_spent=True))
+        return evaluated
 
     def _restore_answers(self, engine: Engine, kept: Any) -> None:
         try:
@@ -269,28 +272,29 @@ class Worker:
             return None
         return self.prepare_job(job).engine.export_answers()
 
-    def _judge_drawn(
-        self, prepared: Prepared, stream: Stream, asked: Range, judged: list[Judged]
-    ) -> None:
-        """Judge cases chunk by chunk, as long as the limits and the calls go."""
-        engine = prepared.engine
-        limits = Limits(asked.tests, asked.crashes)
+    def _evaluate_drawn(
+        self, prepared: Prepared, stream: Stream, asked: Range
+    ) -> Iterator[EvaluatedChunk]:
+        """Evaluate cases chunk by chunk, as long as the limits and the calls go."""
+        limits, before = Limits(asked.tests, asked.crashes), 0
+        how = {"one_by_one": asked.one_by_one}
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
                 break
-            before = sum(map(len, judged))
             busy, began = time.process_time(), measure_time()
-            part = engine.run(cases, limits, one_by_one=asked.one_by_one, before=before)
+            part = prepared.engine.run(cases, limits, before=before, **how)
             part.busy_s = time.process_time() - busy
             part.seconds = measure_time() - began
             part.inputs = self._inputs
-            judged.append(part)
-            limits = limits.after(part)
+            yield part
+            limits, before = limits.after(part), before + len(part)
             if part.is_spent:
                 break
 
-    def _judge_made(self, prepared: Prepared, stream: Stream, asked: Range) -> Judged:
-        """Judge cases that a search has made, and tell how near they come."""
+    def _evaluate_made(
+        self, prepared: Prepared, stream: Stream, asked: Range
+    ) -> EvaluatedChunk:
+        """Evaluate cases that a search has made, and tell how near they come."""
         assert asked.made is not None
         making = self._engine_for(prepared)
         made = making.build_inputs(asked.made)
@@ -300,19 +304,18 @@ class Worker:
         if asked.signals:
             making.keep_scores()
         began = time.process_time()
-        judged = prepared.engine.run_made(
+        evaluated = prepared.engine.run_made(
             cases,
             Limits(asked.tests, asked.crashes),
             batch=asked.batch,
             one_by_one=asked.one_by_one,
             asks_all=asked.signals,  # the scores of all are wanted, and come with them
         )
-        judged.busy_s = time.process_time() - began
+        evaluated.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
-        if asked.signals and len(judged) == asked.count:
-            signals = making.measure_signals(cases)
-            judged.signals = signals
-        return judged
+        if asked.signals and len(evaluated) == asked.count:
+            evaluated.signals = making.measure_signals(cases)
+        return evaluated
 
     def confirm(self, job: Job, cases: Sequence[KnownCase]) -> list[IsolatedRerun]:
         """Run cases alone, as far as calls and time suffice; repeat those of random models."""
@@ -358,7 +361,7 @@ class Worker:
         """Run a case alone; where networks are rounded, float32 is the judge."""
         engine, is_rounded = prepared.engine, False
         if self.setting.placement.is_rounded:
-            with judging():
+            with reference_precision():
                 outcome = engine.replay(case.choices, case.records)
             if outcome.verdict is Verdict.PASSED:
                 again = engine.replay(case.choices, case.records)

@@ -23,6 +23,7 @@ trees disagree: then time ends the search, and what is left is undecided.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,15 +31,62 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.structures.model import DOUBLE
+from nomos.structures.trees import Trees
 from nomos.verify.engines.leaves import Reached, unpack_bits
 from nomos.verify.engines.search import Deadline, Findings
-from nomos.verify.question.cases import one_case
-from nomos.verify.question.conditions import Objectives, Violation, pairs_in_order
+from nomos.verify.question.cases import AskedCases, one_case
+from nomos.verify.question.conditions import (
+    Objectives,
+    Violation,
+    list_orders,
+    pairs_in_order,
+)
 
 _SAMPLES = 64
 _CELLS_AT_ONCE = 20_000_000  # of tuples and rows: memory
 _SAMPLE_EVERY = 16  # parts
 _TRIED = 6  # ways to split a table, by the leaves of a tree
+
+
+def drop_impossible(
+    ways: list[Violation],
+    cases: AskedCases,
+    model: Trees,
+    reached: Reached | None = None,
+) -> list[Violation]:
+    """Return the violations that are left by a bound of all leaves, or of those reached.
+
+    Each tree gives its best leaf to each call; to all calls the same one, where it sees
+    nothing that differs between them. It needs no tuples of leaves, and settles what is easy.
+    """
+    first, *others = cases.question.calls
+    changed = [
+        name for name in first if any(one[name] != first[name] for one in others)
+    ]
+    columns = set[int]()
+    for name in changed:
+        own = cases.space.ranges[name].columns
+        columns.update(model.columns.find_made_of(own))
+    objectives = Objectives.of(ways, len(others) + 1, model.outputs)
+    weights, constants = objectives.weights, objectives.constants.copy()
+    slack = np.abs(constants)
+    for tree in model.trees:
+        is_leaf = tree.left < 0
+        gains: Array = np.tensordot(weights, tree.value, axes=(2, 1))
+        if columns.isdisjoint(tree.feature[~is_leaf].tolist()):
+            gains = gains.sum(axis=1, keepdims=True)
+        for call in range(gains.shape[1]):
+            at = np.flatnonzero(is_leaf)
+            if reached is not None:
+                at = reached.reach_leaves(tree, call)[1]
+            best: Array = gains[:, call, at]
+            constants += best.max(axis=1)
+            slack += np.abs(best).max(axis=1)
+    constants += (weights @ model.base).sum(axis=1)
+    slack = (np.abs(weights) @ model.error).sum(axis=1) + 64 * DOUBLE * slack
+    slack += objectives.slacks
+    left = objectives.possible(np.ones(len(ways), bool), constants < -slack)
+    return list(itertools.compress(ways, left))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +119,10 @@ class EnsembleSearch:
         self.constants = flat @ base + self.objectives.constants
         error = np.tile(self.model.error, calls)
         size = np.abs(self.gains).sum(axis=0) if len(self.gains) else 0.0
-        self.slack = np.abs(flat) @ error + 64 * DOUBLE * (
-            size + np.abs(self.constants)
+        self.slack = (
+            np.abs(flat) @ error
+            + 64 * DOUBLE * (size + np.abs(self.constants))
+            + self.objectives.slacks
         )
         self._note_orders()
 
@@ -81,21 +131,24 @@ class EnsembleSearch:
         columns: list[Array] = []
         owners: list[int] = []  # of the columns: numbers of violations
         for number, way in enumerate(self.ways if self.model.in_order else ()):
-            for pair in pairs_in_order(way, self.reached.calls):
-                columns.append(self._find_rises(way, *pair))
-                owners.append(number)
+            own = [np.tensordot(self.values, w) > 0 for w in list_orders(way)]
+            if way.labels is not None:
+                pairs = pairs_in_order(way, self.reached.calls)
+                own = [self._find_rises(way.labels, *pair) for pair in pairs]
+            columns += own
+            owners += [number] * len(own)
         self.rules = np.arange(len(self.ways))[:, None] == np.array(owners, int)
         empty = np.zeros((len(self.values), 0), bool)
         self.rising = np.stack(columns, axis=1) if columns else empty
 
-    def _find_rises(self, way: Violation, one: int, two: int) -> Array:
+    def _find_rises(self, labels: tuple[int, ...], one: int, two: int) -> Array:
         """Return where a tree gives to call `one` more than to `two` of what it needs."""
         v = self.values
-        if way.labels is None or self.model.decision == "sign":
-            if way.labels is not None and not way.labels[one]:
+        if self.model.decision == "sign":
+            if not labels[one]:
                 one, two = two, one
             return np.asarray(v[:, one, 0] > v[:, two, 0])
-        a, b = way.labels[one], way.labels[two]
+        a, b = labels[one], labels[two]
         return (v[:, one, a] > v[:, two, a]) | (v[:, two, b] > v[:, one, b])
 
     def run(self) -> Findings:
@@ -103,7 +156,7 @@ class EnsembleSearch:
         found = Findings(self.reached.total, method="bounds of leaves")
         mask = np.ones(self.reached.size, bool)
         everything = np.ones(len(self.ways), bool)
-        root = _Part(mask, np.arange(len(self.bits)), everything, found.total)
+        root = _Part(mask, np.arange(len(self.bits)), everything, self.reached.total)
         heap = [(0, 0, root)]
         counting = False
         while heap and not self.limits.are_up:
@@ -190,7 +243,9 @@ class EnsembleSearch:
         most = np.maximum.reduceat(gains, starts, axis=0)
         least = np.minimum.reduceat(gains, starts, axis=0)
         # The condition that is nearest to being impossible.
-        nearest = int(np.argmin(most.sum(axis=0) + self.constants[needed]))
+        ends_of = most.sum(axis=0) + self.constants[needed]
+        is_bound = self.objectives.weights[needed].any(axis=(1, 2))
+        nearest = int(np.argmin(np.where(is_bound, ends_of, np.inf)))
         spread = (most - least)[:, nearest]
         ends = np.r_[starts[1:], len(part.alive)]
         found: list[tuple[float, int, Array]] = []

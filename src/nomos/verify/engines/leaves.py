@@ -44,8 +44,8 @@ class LeafTuples:
 class Reached:
     """The cases of a question as a product of tables, and the tuples that they reach."""
 
-    def __init__(self, cases: AskedCases, keys: TreeKeys) -> None:
-        self.cases, self.keys = cases, keys
+    def __init__(self, cases: AskedCases, keys: TreeKeys, limits: Deadline) -> None:
+        self.cases, self.keys, self.limits = cases, keys, limits
         self.calls = len(cases.question.calls)  # in a case
         self.tables = [table(cases, group, keys) for group in groups(cases)]
         # How many cases there are; of real features, combinations of cells.
@@ -102,12 +102,13 @@ class Reached:
         return found
 
     def _combine_leaves(self, tree: Tree) -> LeafTuples:
-        masks, leaves = self._reach_leaves(tree, 0)
+        masks, leaves = self.reach_leaves(tree, 0)
         numbers = leaves[:, None]
         for call in range(1, self.calls):
-            more, others = self._reach_leaves(tree, call)
+            more, others = self.reach_leaves(tree, call)
             fits = np.ones((len(masks), len(more)), bool)
             for start, stop in self.parts:
+                self.limits.check()
                 fits &= _share_a_row(masks[:, start:stop], more[:, start:stop])
             first, second = np.nonzero(fits)
             if len(first) > _MOST_TUPLES:
@@ -120,7 +121,7 @@ class Reached:
             numbers = np.concatenate([numbers[first], others[second][:, None]], axis=1)
         return LeafTuples(np.packbits(masks, axis=1), numbers, tree.value[numbers])
 
-    def _reach_leaves(self, tree: Tree, call: int) -> tuple[Array, Array]:
+    def reach_leaves(self, tree: Tree, call: int) -> tuple[Array, Array]:
         """Return the leaves that a call may reach, and the rows that lead there."""
         masks, leaves = [], []
         for leaf, mask in self._walk_paths(tree, call):
@@ -133,6 +134,7 @@ class Reached:
     def _walk_paths(self, tree: Tree, call: int) -> Iterator[tuple[int, Array]]:
         pending = [(0, np.ones(self.size, bool))]
         while pending:
+            self.limits.check()
             node, mask = pending.pop()
             if tree.left[node] < 0:
                 yield node, mask
@@ -181,9 +183,10 @@ def count_exactly(reached: Reached, limits: Deadline) -> Findings:
         number, call = divmod(int(place), reached.calls)
         record = cases.question.calls[call]
         rows.append(cases.rows(record, reached.first(masks[number]), 1)[0])
-    answers = cases.ask(np.array(rows))
-    places = np.searchsorted(names, leaves)
-    bad = find_violated(cases.question, list(answers[places.T]), {})
+    said = {function: ask(np.array(rows)) for function, ask in cases.asks.items()}
+    places = np.searchsorted(names, leaves).T
+    answers = [said[one.function][places[one.call]] for one in cases.question.answers]
+    bad = find_violated(cases.question, answers, {})
     volumes = np.array([reached.volume(mask) for mask in masks], object)
     found.bad, found.good = volumes[bad].sum(), volumes[~bad].sum()
     if bad.any():

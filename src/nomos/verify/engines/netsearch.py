@@ -64,7 +64,8 @@ class NetworkSearch:
         several = self.relaxation.last > 0
         self.opposed = _pair_objectives(self.objectives.weights) if several else {}
         size = np.abs(self.objectives.constants) + 1
-        self.slack = 64 * DOUBLE * size  # what an ensures calculates is rounded too
+        # What an ensures calculates is rounded too.
+        self.slack = 64 * DOUBLE * size + self.objectives.slacks
         self.root = tuple(c.root(self.cases.space) for c in components)
         self.total = volume(components, self.root)
 
@@ -81,6 +82,7 @@ class NetworkSearch:
             else:  # to count, large parts first
                 batch, parts = parts[:_BATCH], parts[_BATCH:]
             parts += self._decide_batch(batch, found)
+        found.total = self.total
         return found
 
     def _decide_batch(self, batch: list[Part], found: Findings) -> list[Part]:
@@ -116,7 +118,7 @@ class NetworkSearch:
         children = list(halves(self.components, cut, gains, weights))
         # Of reals each half counts as one, as the whole did.
         if self.cases.space.is_real:
-            found.total += self._add_volumes(children) - self._add_volumes(cut)
+            self.total += self._add_volumes(children) - self._add_volumes(cut)
         return children
 
     def _add_volumes(self, parts: list[Part]) -> int:

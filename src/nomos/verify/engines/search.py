@@ -3,39 +3,67 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+from nomos.errors import NotProvable
+
+TIME_IS_UP = "the time is up; `--time` gives more"
+_TABLES = 10  # times as long as to count
 
 
 @dataclass(slots=True)
 class Deadline:
     """Until when to search for a violation or a proof, and until when to count.
 
-    Counting begins with the first violation and ends early: it is about the share. It is
-    measured in CPU seconds, so that a busy machine does not make the share vaguer.
+    Counting begins with the first violation and ends early: it is about the share. Both
+    are measured in CPU seconds, so that a busy machine makes no answer vaguer; by the clock
+    where a model that is not known may wait rather than calculate.
     """
 
     seconds: float
     counting: float
-    started: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.process_time
+    started: float = -1.0
     found_at: float | None = None
+
+    def __post_init__(self) -> None:
+        """Begin now, unless it has begun."""
+        self.started = self.clock() if self.started < 0 else self.started
 
     def begin_counting(self) -> None:
         """Note that a violation is known."""
-        self.found_at = time.process_time()
+        self.found_at = self.clock()
 
     @property
     def are_up(self) -> bool:
         """Whether to stop now."""
-        counted = 0.0 if self.found_at is None else time.process_time() - self.found_at
-        return counted > self.counting or time.monotonic() - self.started > self.seconds
+        return self._is_past(self.counting)
+
+    def check(self) -> None:
+        """Raise NotProvable where the time is up, while tables are made.
+
+        Once a violation is known, they are only for its share, which may cost a little.
+        """
+        if self._is_past(_TABLES * self.counting):
+            raise NotProvable(TIME_IS_UP)
+
+    def _is_past(self, counting: float) -> bool:
+        now = self.clock()
+        if self.found_at is not None and now - self.found_at > counting:
+            return True
+        return now - self.started > self.seconds
 
 
 @dataclass(slots=True)
 class Findings:
-    """How many cases are known to be good and bad, a bad one by its variables, and how."""
+    """How many cases are known to be good and bad, a bad one by its variables, and how.
 
-    total: int
+    Where `total` is None, nothing is known of the cases but the example.
+    """
+
+    total: int | None
     good: int = 0
     bad: int = 0
     example: dict[str, Any] | None = None
@@ -50,6 +78,8 @@ class Findings:
     def drop_contradictions(self) -> Findings:
         """Return what is found; of counts that contradict it, or each other, nothing."""
         least = max(self.bad, int(self.example is not None))
+        if self.total is None:
+            return self
         if min(self.good, self.bad) >= 0 and least + self.good <= self.total:
             return self
         why = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.model import Layers, Structure
 from nomos.structures.trees import TreeKeys, Trees
-from nomos.verify.engines.ensemble import EnsembleSearch
+from nomos.verify.engines.ensemble import EnsembleSearch, drop_impossible
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch, volume
 from nomos.verify.engines.regions import Regions
@@ -16,7 +17,7 @@ from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.slope import by_slopes, prove_by_slopes
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases
-from nomos.verify.question.conditions import violations
+from nomos.verify.question.conditions import Violation, violations
 from nomos.verify.question.space import Space
 from nomos.verify.question.splitting import divide_question
 
@@ -34,7 +35,8 @@ def settle(
 def count_cases(cases: AskedCases, model: Structure) -> int:
     """Return how many cases a question has; of real features, in how many cells."""
     if isinstance(model, Trees):
-        return Reached(cases, TreeKeys(model, cases.space, cases.dtype)).total
+        keys = TreeKeys(model, cases.space, cases.dtype)
+        return Reached(cases, keys, Deadline(math.inf, 0.0)).total
     assert isinstance(model, Layers)
     components = Regions(cases, model).components()
     return volume(components, tuple(one.root(cases.space) for one in components))
@@ -57,13 +59,20 @@ def prove_parts(
     }
 
 
+def find_ways(cases: AskedCases, model: Structure) -> list[Violation]:
+    """Return the ways to break a property that are not impossible at first sight."""
+    ways = violations(cases.question, model)
+    return drop_impossible(ways, cases, model) if isinstance(model, Trees) else ways
+
+
 def _settle_trees(cases: AskedCases, model: Trees, limits: Deadline) -> Findings:
-    reached = Reached(cases, TreeKeys(model, cases.space, cases.dtype))
+    reached = Reached(cases, TreeKeys(model, cases.space, cases.dtype), limits)
     if not reached.total:
         return Findings(0)
     if len(model.trees) == 1:
         return count_exactly(reached, limits)
-    ways = violations(cases.question, model)
+    ways = find_ways(cases, model)
+    ways = ways and drop_impossible(ways, cases, model, reached)
     if not ways:
         return Findings.from_proof(reached.total, "no answers break it")
     return EnsembleSearch(reached, ways, limits).run()

@@ -62,6 +62,8 @@ def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
     question = regions.cases.question
     if len(question.calls) != 2 or not ways or ways[0].labels is None:
         return None
+    if len(question.functions) > 1:
+        return None
     one, two = question.calls
     changed = [name for name in one if one[name] != two[name]]
     if len(changed) != 1:

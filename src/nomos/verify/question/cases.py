@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nomos.device import Array
+from nomos.lang import core
 from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
 from nomos.verify.question.symbolic import ANSWER, Question, Record
@@ -24,13 +25,23 @@ class AskedCases:
     question: Question
     space: Space
     dtype: np.dtype[Any]
-    ask: Ask
+    asks: Mapping[str, Ask]
+
+    @property
+    def ask(self) -> Ask:
+        """What asks the only function."""
+        (only,) = self.asks.values()
+        return only
 
     def with_draws(
         self, variables: Variables, count: int, rng: np.random.Generator
     ) -> Variables:
         """Add draws to features, and keep the cases that the guards allow."""
         variables = dict(variables)
+        for guard in self.question.guards:  # what has to be equal is seldom drawn so
+            for one, other in list_equal(guard):
+                if one in variables and other in variables:
+                    variables[other] = variables[one]
         for draw in self.question.draws:
             low = evaluate(draw.low, variables, count)
             high = evaluate(draw.high, variables, count)
@@ -59,9 +70,19 @@ class AskedCases:
         if not count:
             return np.zeros(0, bool)
         rows = [self.rows(record, variables, count) for record in self.question.calls]
-        answers = self.ask(np.concatenate(rows))
-        parts = [answers[n * count : (n + 1) * count] for n in range(len(rows))]
-        return find_violated(self.question, parts, variables)
+        return find_violated(self.question, self.answer_calls(rows), variables)
+
+    def answer_calls(self, rows: Sequence[Array]) -> list[Array]:
+        """Return all answers about the rows of all calls: each function is asked once."""
+        answers = self.question.answers
+        parts: dict[tuple[str, int], Array] = {}
+        for function, ask in self.asks.items():
+            own = [a.call for a in answers if a.function == function]
+            said = ask(np.concatenate([rows[call] for call in own]))
+            ends = np.cumsum([len(rows[call]) for call in own])[:-1]
+            parts |= {(function, call): part
+                      for call, part in zip(own, np.split(said, ends), strict=True)}  # fmt: skip
+        return [parts[one.function, one.call] for one in answers]
 
     def rows(self, record: Record, variables: Variables, count: int) -> Array:
         """Return the rows of a record whose features are formulas over variables."""
@@ -76,38 +97,56 @@ class AskedCases:
 
     def from_schema(self, rng: np.random.Generator, count: int) -> Variables:
         """Draw cases with each feature drawn by itself."""
-        variables = {}
-        for name in self.question.inputs:
-            for feature, values in self.space.sample(rng, count).items():
-                variables[f"{name}.{feature}"] = self._round_as_rows(values)
-        return self.with_draws(variables, count, rng)
+        nothing = np.zeros((0, self.space.schema.width), self.dtype)
+        return self.with_draws(self.draw_features(nothing, rng, count, 0), count, rng)
 
     def from_rows(
         self, data: Array, rng: np.random.Generator, count: int, changes: int = 0
     ) -> Variables:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
-        if not len(data):
-            return self.from_schema(rng, 0)
-        variables = {}
-        for name in self.question.inputs:
-            rows = data[rng.integers(0, len(data), count)]
-            other = self.space.sample(rng, count)
-            share = changes / len(self.space.ranges)
-            for feature, one in self.space.ranges.items():
-                drawn, kept = (
-                    self._round_as_rows(other[feature]),
-                    one.decode_values(rows),
-                )
-                changed = rng.random(count) < share
-                variables[f"{name}.{feature}"] = np.where(changed, drawn, kept)
-        return self.with_draws(variables, count, rng)
+        count = count if len(data) else 0
+        return self.with_draws(
+            self.draw_features(data, rng, count, changes), count, rng
+        )
 
-    def _round_as_rows(self, values: Array) -> Array:
+    def draw_features(
+        self, data: Array, rng: np.random.Generator, count: int, changes: int
+    ) -> Variables:
+        """Draw features of inputs: those of rows with some changed; without rows, all."""
+        variables, share = {}, changes / len(self.space.ranges)
+        for name in self.question.inputs:
+            rows = data[rng.integers(0, len(data), count)] if len(data) else data
+            other = self.space.sample(rng, count)
+            for feature, one in self.space.ranges.items():
+                drawn = self.round_as_rows(other[feature])
+                if len(data):
+                    kept = one.decode_values(rows)
+                    drawn = np.where(rng.random(count) < share, drawn, kept)
+                variables[f"{name}.{feature}"] = drawn
+        return variables
+
+    def round_as_rows(self, values: Array) -> Array:
         """Return numbers as rows hold them."""
         if values.dtype.kind != "f":
             return values
         return values.astype(self.dtype).astype(np.float64)
+
+
+def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:
+    """Yield pairs of variables that a condition wants to be equal."""
+    match guard:
+        case core.Logic(operator="&&"):
+            yield from list_equal(guard.left)
+            yield from list_equal(guard.right)
+        case core.Compare(
+            operator="==",
+            left=core.Variable(name=one),
+            right=core.Variable(name=other),
+        ):
+            yield one, other
+        case _:
+            pass
 
 
 def size_of(variables: Variables) -> int:

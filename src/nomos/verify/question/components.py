@@ -7,7 +7,7 @@ Tables are independent of each other: the cases are all combinations of their ro
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,7 +60,8 @@ class CaseTable:
 
 def groups(cases: AskedCases) -> list[AtomGroup]:
     """Return the variables of a question in groups that are independent of each other."""
-    question = cases.question
+    guards = [part for guard in cases.question.guards for part in _split(guard)]
+    question = replace(cases.question, guards=tuple(guards))
     slots = {
         (call, name): value
         for call, record in enumerate(question.calls)
@@ -132,6 +133,8 @@ class _Builder:
         self.guards = list(group.guards)
 
     def table(self) -> CaseTable:
+        if self._is_real_pair():
+            return self._compare_reals()
         late = self._late_feature()
         for variable in self.group.features:
             if variable != late:
@@ -148,6 +151,10 @@ class _Builder:
         if late is not None:
             self._divide_feature(late)
         assert not self.guards
+        return self._fill_slots()
+
+    def _fill_slots(self) -> CaseTable:
+        """Return the rows that are left, and what the model sees of them."""
         for write in self.group.writes:
             self._check_write(write, self.values)
         values, counts = self._merge_rows()
@@ -156,6 +163,59 @@ class _Builder:
             for slot, formula in self.group.slots.items()
         }
         return CaseTable(slots, values, counts)
+
+    def _is_real_pair(self) -> bool:
+        """Tell whether the group is two real features that are compared, and no more."""
+        group = self.group
+        plain = [*group.slots.values(), *(write.value for write in group.writes)]
+        plain += [side for guard in group.guards for side in _sides(guard)]
+        return (
+            self.keys is not None
+            and len(group.features) == 2
+            and all(self._add_range(one).is_real for one in group.features)
+            and not group.draws
+            and all(isinstance(part, core.Variable) for part in plain)
+        )
+
+    def _compare_reals(self) -> CaseTable:
+        """Return pairs of cells of two features, with values that are in a wanted order.
+
+        In a cell nothing changes for the model. Of two cells, the first of one and the last
+        of the other show whether values of theirs may be in an order, or equal.
+        """
+        cells = [self._list_cells(one) for one in self.group.features]
+        size = len(cells[0][0]) * len(cells[1][0])
+        if size > LARGEST_TABLE:
+            raise NotProvable(
+                f"{' and '.join(self.group.features)} have too many values"
+            )
+        a, b = np.divmod(np.arange(size), len(cells[1][0]))
+        (low, high), (least, most) = (cells[0][:, a], cells[1][:, b])
+        shared = np.maximum(low, least)
+        found, known = np.full((2, size), np.nan), np.zeros(size, bool)
+        for one, other, fits in (
+            (low, most, low < most),
+            (high, least, high > least),
+            (shared, shared, shared <= np.minimum(high, most)),
+        ):
+            pair = dict(zip(self.group.features, (one, other), strict=True))
+            for guard in self.group.guards:
+                fits = fits & holds(guard, pair, size)
+            found[:, fits & ~known] = np.stack([one, other])[:, fits & ~known]
+            known |= fits
+        self.values = dict(zip(self.group.features, found[:, known], strict=True))
+        self.counts = np.ones(int(known.sum()), np.int64)
+        return self._fill_slots()
+
+    def _list_cells(self, variable: str) -> Array:
+        """Return the first and the last value of each cell of a real feature."""
+        one, dtype = self._add_range(variable), self.cases.dtype
+        own = {s: v for s, v in self.group.slots.items() if variables(v) == {variable}}
+        cuts = Cuts(variable, [(n, v) for (_, n), v in own.items()], [], self._keys())
+        ends = np.array([one.low, one.high], dtype)
+        first = np.sort(divide_reals(ends, {}, 1, cuts)[1])
+        last = np.append(np.nextafter(first[1:], dtype.type(-np.inf)), ends[1])
+        return np.stack([first, last]).astype(float)
 
     def _add_range(self, variable: str) -> FeatureRange:
         return self.cases.space.range_of(variable)
@@ -265,10 +325,13 @@ class _Builder:
         }
         self.counts = np.concatenate([part[1] for part in parts])
 
-    def _range_cuts(self, variable: str) -> Cuts:
+    def _keys(self) -> TreeKeys:
         assert self.keys is not None
+        return self.keys
+
+    def _range_cuts(self, variable: str) -> Cuts:
         slots = [(name, value) for (_, name), value in self.group.slots.items()]
-        return Cuts(variable, slots, [*self.guards], self.keys)
+        return Cuts(variable, slots, [*self.guards], self._keys())
 
     def _merge_rows(self) -> tuple[Variables, Array]:
         """Keep one row of those that no key tells apart, with all their cases."""
@@ -308,6 +371,26 @@ class _Builder:
             problem += "rows of float64, such as read_rows(..., dtype=float)"
         if problem:
             raise NotProvable(f"`{write.feature}` {problem}", write.value.span)
+
+
+def _split(guard: core.Expr) -> list[core.Expr]:
+    """Return conditions that are all needed; what is only tried after another is none."""
+    if isinstance(guard, core.Logic) and guard.operator == "&&":
+        lazy = (n for n in core.walk(guard.right) if isinstance(n, core.Arithmetic))
+        if not any(node.operator in ("/", "%", "**") for node in lazy):
+            return [*_split(guard.left), *_split(guard.right)]
+    return [guard]
+
+
+def _sides(guard: core.Expr) -> list[core.Expr]:
+    """Return what the comparisons of a condition compare."""
+    match guard:
+        case core.Compare():
+            return [guard.left, guard.right]
+        case core.Logic() | core.Not():
+            return [side for part in core.children(guard) for side in _sides(part)]
+        case _:
+            return [guard, core.Constant(None, span=guard.span)]
 
 
 def _product(counts: Array, lengths: Array) -> Array:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.lang import core
-from nomos.structures.model import Structure
+from nomos.structures.model import ModelOutput, Structure
 from nomos.verify.question.cases import find_violated
-from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import ANSWER, Question, difference
+from nomos.verify.question.formulas import SIDES, fix_variables, holds, linear, ways
+from nomos.verify.question.symbolic import ANSWER, Question, difference, variables
 
 _MOST_COMBINATIONS = 4096
 
@@ -25,12 +26,16 @@ _MOST_COMBINATIONS = 4096
 class HalfSpace:
     """Scores, (calls, scores of a call), with `weights . scores + constant >= 0`.
 
-    Where it is strict, scores on the edge are outside; bounds do not need to know.
+    Where it is strict, scores on the edge are outside; bounds do not need to know. `slack`
+    is how far the edge itself may be off. Where it is not sufficient, scores have to be in
+    it, and that is not enough: then only the model itself can tell.
     """
 
     weights: Array
     constant: float = 0.0
     strict: bool = False
+    slack: float = 0.0
+    is_sufficient: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +43,7 @@ class Violation:
     """One way to break a property: all conditions at once.
 
     `implied` follow from the conditions and are often easier to refute; `labels` are
-    the places of the labels, where the answers are labels.
+    the places of the labels, where all answers are labels.
     """
 
     conditions: tuple[HalfSpace, ...]
@@ -48,35 +53,73 @@ class Violation:
 
 def violations(question: Question, model: Structure) -> list[Violation]:
     """Return all ways to break a property whose ensures speak of answers alone."""
-    calls = len(question.calls)
-    if model.decision == "value":
-        return [
-            Violation(tuple(conditions))
-            for formula in question.ensures
-            for conditions in ways(formula, False, partial(_compare_answers, calls))
-        ]
+    outputs = [model.find_output(answer.output) for answer in question.answers]
+    pairs = list(zip(question.answers, outputs, strict=True))
+    asked = sorted({answer.call for answer, output in pairs if output is None})
     labels = model.labels
-    if len(labels) ** calls > _MOST_COMBINATIONS:
+    if len(labels) ** len(asked) > _MOST_COMBINATIONS:
         raise NotProvable(
-            f"{calls} calls with {len(labels)} labels have too many combinations"
+            f"{len(asked)} calls with {len(labels)} labels have too many combinations"
         )
-    places = np.array(list(itertools.product(range(len(labels)), repeat=calls)))
-    bad = find_violated(question, list(labels[places.T]), {})
+    places = np.array(list(itertools.product(range(len(labels)), repeat=len(asked))))
+    if not any(outputs):
+        said = [labels[places[:, asked.index(one.call)]] for one in question.answers]
+        bad = find_violated(question, said, {})
+        return [
+            _violations_of_labels(tuple(chosen), model)
+            for chosen in places[bad].tolist()
+        ]
+    numbers = _Numbers(len(question.calls), model.outputs, {
+        f"{ANSWER}{place}": (answer.call, output)
+        for place, (answer, output) in enumerate(pairs) if output is not None
+    })  # fmt: skip
+    found = []
+    for chosen in places.tolist():
+        known = dict(zip(asked, chosen, strict=True))
+        own = _conditions_of_labels(known, numbers.calls, model)
+        fixed = {
+            f"{ANSWER}{place}": labels[known[answer.call]].item()
+            for place, (answer, output) in enumerate(pairs)
+            if output is None
+        }
+        for formula in question.ensures:
+            rest = fix_variables(formula, fixed)
+            for conditions in ways(rest, False, numbers.compare):
+                every = (*own, *conditions)
+                found.append(Violation(every, tuple(_add_conditions(every))))
+    return found
+
+
+def _add_conditions(conditions: tuple[HalfSpace, ...]) -> Iterator[HalfSpace]:
+    """Yield sums of conditions of different calls: in them, what both see cancels."""
+    for one, two in itertools.combinations(conditions, 2):
+        calls = one.weights.any(axis=1), two.weights.any(axis=1)
+        if all(own.any() for own in calls) and not (calls[0] & calls[1]).any():
+            slack = one.slack + two.slack
+            constant = one.constant + two.constant
+            yield HalfSpace(one.weights + two.weights, constant, slack=slack)
+
+
+def _conditions_of_labels(
+    labels: Mapping[int, int], calls: int, model: Structure
+) -> list[HalfSpace]:
+    """Return when calls get labels, by their places."""
+    space = partial(_half_space, calls, model.outputs)
+    if model.decision == "sign":
+        return [space({(c, 0): 1 if label else -1}) for c, label in labels.items()]
     return [
-        _violations_of_labels(tuple(chosen), model) for chosen in places[bad].tolist()
+        space({(call, label): 1, (call, other): -1})
+        for call, label in labels.items()
+        for other in range(model.outputs)
+        if other != label
     ]
 
 
 def _violations_of_labels(labels: tuple[int, ...], model: Structure) -> Violation:
     space = partial(_half_space, len(labels), model.outputs)
     is_sign = model.decision == "sign"
-    conditions, implied = [], []
-    for call, label in enumerate(labels):
-        if is_sign:
-            conditions.append(space({(call, 0): 1 if label else -1}))
-            continue
-        others = (other for other in range(model.outputs) if other != label)
-        conditions += [space({(call, label): 1, (call, o): -1}) for o in others]
+    conditions = _conditions_of_labels(dict(enumerate(labels)), len(labels), model)
+    implied = []
     for one, two in itertools.combinations(range(len(labels)), 2):
         a, b = labels[one], labels[two]
         if a != b and is_sign:
@@ -97,16 +140,85 @@ def _half_space(
     return HalfSpace(array)
 
 
-def _compare_answers(
-    calls: int, expr: core.Compare, relation: str
-) -> list[list[HalfSpace]]:
-    """Return in which half-spaces of answers a comparison comes out so."""
-    weights, constant = linear(difference(expr))
-    column = np.array([[weights.get(f"{ANSWER}{call}", 0.0)] for call in range(calls)])
-    return [
-        [HalfSpace(sign * column, sign * constant, strict) for sign, strict in way]
-        for way in SIDES[relation]
-    ]
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The numbers in a question: by variable, the call, and what is made of its scores."""
+
+    calls: int
+    scores: int
+    known: Mapping[str, tuple[int, ModelOutput]]
+
+    def compare(self, expr: core.Compare, relation: str) -> list[list[HalfSpace]]:
+        """Return in which half-spaces of scores a comparison comes out so."""
+        if not variables(expr):
+            is_so = holds(replace(expr, operator=cast(Any, relation)), {}, 1)[0]
+            return [[]] if is_so else []
+        weights, constant = linear(difference(expr))
+        return [
+            [
+                self._find_half({n: sign * w for n, w in weights.items() if w},
+                                sign * constant, strict=strict)
+                for sign, strict in way
+            ]
+            for way in SIDES[relation]
+        ]  # fmt: skip
+
+    def _find_half(
+        self, weights: Mapping[str, float], constant: float, *, strict: bool
+    ) -> HalfSpace:
+        """Return where `weights . numbers + constant` is at least 0."""
+        array = np.zeros((self.calls, self.scores))
+        for name, weight in weights.items():
+            call, output = self.known[name]
+            array[call] += weight * output.weights
+        links = [
+            self.known[name][1] for name in weights if self.known[name][1].is_logistic
+        ]
+        if not links:
+            return HalfSpace(array, constant, strict)
+        first, *others = weights.values()
+        if len(links) == len(weights) == 1:
+            return _pass_threshold(
+                array / abs(first), -constant / first, links[0].error, first > 0
+            )
+        if len(links) == len(weights) == 2 and others == [-first]:
+            alike = (links[0].weights == links[1].weights).all()
+            apart = -constant / abs(first), strict or constant < 0
+            return _keep_apart(array / abs(first), *apart, links[0].error, alike)
+        return HalfSpace(0 * array, is_sufficient=False)
+
+
+def _pass_threshold(array: Array, bound: float, error: float, above: bool) -> HalfSpace:
+    """Return which scores have a logistic function above or below a bound."""
+    if error < bound < 1 - error:
+        middle = _logit(bound)
+        slack = max(_logit(bound + error) - middle, middle - _logit(bound - error))
+        return HalfSpace(array, -middle if above else middle, slack=slack)
+    outside = bound > 1 + error if above else bound < -error
+    return HalfSpace(0 * array, -1.0 * outside, is_sufficient=False)
+
+
+def _keep_apart(
+    array: Array, apart: float, strict: bool, error: float, alike: bool
+) -> HalfSpace:
+    """Return how far scores are apart whose logistic functions are so far apart.
+
+    It is least where they lie on both sides of 0. Where the functions only have to be
+    in an order, the scores are in it too: libraries keep order.
+    """
+    sure = apart - 2 * error
+    if sure >= 1:
+        return HalfSpace(0 * array, -1.0, is_sufficient=False)
+    if sure > 0:
+        least = 2 * _logit((1 + sure) / 2)
+        return HalfSpace(array, -least, slack=1e-12 * (1 + least), is_sufficient=False)
+    if apart >= 0 and strict and alike:
+        return HalfSpace(array, strict=True, is_sufficient=False)
+    return HalfSpace(0 * array, is_sufficient=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +229,8 @@ class Objectives:
     constants: Array
     needed: Array  # (violations, objectives): conditions and implied
     decisive: Array  # (violations, objectives): conditions alone
+    slacks: Array
+    vague: Array  # which are not sufficient
 
     @classmethod
     def of(cls, ways: list[Violation], calls: int, scores: int) -> Objectives:
@@ -125,7 +239,12 @@ class Objectives:
         spaces: list[HalfSpace] = []
 
         def number(space: HalfSpace) -> int:
-            key = space.weights.tobytes(), space.constant
+            key = (
+                space.weights.tobytes(),
+                space.constant,
+                space.slack,
+                space.is_sufficient,
+            )
             if key not in numbers:
                 numbers[key] = len(spaces)
                 spaces.append(space)
@@ -141,7 +260,9 @@ class Objectives:
         needed = decisive.copy()
         for way, numbered in enumerate(implied):
             needed[way, numbered] = True
-        return cls(weights, constants, needed, decisive)
+        slacks = np.array([s.slack for s in spaces], float)
+        vague = np.array([not s.is_sufficient for s in spaces], bool)
+        return cls(weights, constants, needed, decisive, slacks, vague)
 
     def possible(self, live: Array, impossible: Array) -> Array:
         """Return which of the violations are left, none of whose objectives fails."""
@@ -150,6 +271,7 @@ class Objectives:
 
     def certain(self, live: Array, unsure: Array) -> Array:
         """Tell whether all conditions of a violation that is left are sure to hold."""
+        unsure = np.asarray(unsure | self.vague)
         sure: Array = (live & ~(unsure @ self.decisive.T)).any(axis=-1)
         return sure
 
@@ -161,11 +283,21 @@ def pairs_in_order(way: Violation, calls: int) -> Iterator[tuple[int, int]]:
             if way.labels[one] != way.labels[two]:
                 yield one, two
         return
+    for weights in list_orders(way):
+        if weights.shape[1] == 1:
+            yield int(weights[:, 0].argmax()), int(weights[:, 0].argmin())
+
+
+def list_orders(way: Violation) -> Iterator[Array]:
+    """Yield of conditions that put one number of two calls in order, by signs, which."""
     for space in way.conditions:
-        over, under = (
-            np.argwhere(space.weights[:, 0] > 0),
-            np.argwhere(space.weights[:, 0] < 0),
-        )
-        plain = len(over) == len(under) == 1 and space.constant == 0 and space.strict
-        if plain and space.weights.sum() == 0:
-            yield int(over[0, 0]), int(under[0, 0])
+        signs = np.sign(space.weights)
+        sizes = np.abs(space.weights[signs != 0])
+        if (
+            space.strict
+            and space.constant == 0
+            and sorted(signs[signs != 0]) == [-1, 1]
+            and sizes[0] == sizes[1]
+            and not signs.sum(axis=0).any()
+        ):
+            yield signs

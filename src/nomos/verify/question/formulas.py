@@ -16,10 +16,11 @@ from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.lang.nodes import map_children
+from nomos.lang.sums import NoSum, Sum, weigh_variables
 
 Values = Mapping[str, Array]
 _LARGEST = 2.0**53  # whole numbers up to here are exact in every type that is used
-Sum = tuple[dict[str, float], float]  # the weights of variables, and a constant
 Leaf = TypeVar("Leaf")
 # The ways in which a difference comes to a relation: above or below 0, strictly or not.
 SIDES: dict[str, list[list[tuple[int, bool]]]] = {
@@ -144,33 +145,19 @@ def _evaluate_logic(expr: core.Logic, values: Values, count: int) -> Array:
 
 def linear(expr: core.Expr) -> Sum:
     """Return a formula as weights of its variables and a constant."""
-    match expr:
-        case core.Constant(value=int() | float() as value):
-            return {}, float(value)
-        case core.Variable(name=name):
-            return {name: 1.0}, 0.0
-        case core.Negate(operand=operand):
-            return _scale_sum(linear(operand), -1.0)
-        case core.Arithmetic(operator="+" | "-" as sign, left=left, right=right):
-            (weights, constant), more = linear(left), linear(right)
-            added, other = _scale_sum(more, 1.0 if sign == "+" else -1.0)
-            for name, weight in added.items():
-                weights[name] = weights.get(name, 0.0) + weight
-            return weights, constant + other
-        case core.Arithmetic(operator="*" | "/" as sign, left=left, right=right):
-            one, two = linear(left), linear(right)
-            if sign == "*" and not one[0]:
-                one, two = two, one
-            if not two[0] and (sign == "*" or two[1] != 0):
-                return _scale_sum(one, two[1] if sign == "*" else 1 / two[1])
-        case _:
-            pass
-    raise NotProvable("this is calculated in a way that is no sum", expr.span)
+    try:
+        return weigh_variables(expr)
+    except NoSum as error:
+        why = "this is calculated in a way that is no sum"
+        raise NotProvable(why, error.span) from None
 
 
-def _scale_sum(given: Sum, factor: float) -> Sum:
-    weights, constant = given
-    return {name: factor * own for name, own in weights.items()}, factor * constant
+def fix_variables(expr: core.Expr, known: Mapping[str, Any]) -> core.Expr:
+    """Return a formula with the variables that are known as constants."""
+    if isinstance(expr, core.Variable) and expr.name in known:
+        return core.Constant(known[expr.name], span=expr.span)
+    changed: core.Expr = map_children(expr, lambda part: fix_variables(part, known))
+    return changed
 
 
 def ways(

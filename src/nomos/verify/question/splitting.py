@@ -11,6 +11,7 @@ import numpy as np
 
 from nomos.errors import NotProvable
 from nomos.lang import core
+from nomos.lang.nodes import map_children
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.components import groups, table
 from nomos.verify.question.formulas import evaluate
@@ -81,9 +82,5 @@ def _replace_parts(expr: core.Expr, known: list[tuple[core.Expr, Any]]) -> core.
     for part, value in known:
         if expr == part:
             return core.Constant(value, span=expr.span)
-    inner: dict[str, Any] = {
-        name: _replace_parts(getattr(expr, name), known)
-        for name in ("operand", "left", "right", "test", "yes", "no")
-        if hasattr(expr, name)
-    }
-    return replace(expr, **inner)
+    changed: core.Expr = map_children(expr, lambda part: _replace_parts(part, known))
+    return changed

@@ -6,7 +6,7 @@ an input), `randInt#0` (a draw) or `answer#0` (what the model answers to a call)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, assert_never
@@ -45,6 +45,15 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerOfCall:
+    """What a function says of the record of a call: a label, or a number of the model."""
+
+    call: int
+    function: str
+    output: str  # such as `probability[1]`; "": what the model predicts
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What a spec asks: for all variables that fulfil the guards, do the ensures hold?"""
 
@@ -53,9 +62,14 @@ class Question:
     draws: tuple[Draw, ...]
     guards: tuple[core.Expr, ...]
     writes: tuple[Write, ...]
-    function: str
     calls: tuple[Record, ...]
+    answers: tuple[AnswerOfCall, ...]
     ensures: tuple[core.Expr, ...]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions that are asked."""
+        return tuple(dict.fromkeys(answer.function for answer in self.answers))
 
 
 def variables(expr: core.Expr) -> frozenset[str]:
@@ -77,8 +91,8 @@ def difference(test: core.Compare) -> core.Expr:
     return core.Arithmetic("-", test.left, test.right, span=test.span)
 
 
-def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Question:
-    """Run a spec on symbols; `models` are the functions that answer as a model does."""
+def question(spec: core.Spec, schema: Schema, models: Mapping[str, str]) -> Question:
+    """Run a spec on symbols; `models` is what a domain's `verifies` says of functions."""
     if spec.campaign_ensures:
         at = spec.campaign_ensures[0].test.span
         raise NotProvable("a rate is of the cases of a campaign", at)
@@ -108,8 +122,8 @@ def question(spec: core.Spec, schema: Schema, models: Collection[str]) -> Questi
         draws=tuple(run.draws),
         guards=tuple(guards),
         writes=tuple(run.writes),
-        function=run.function,
         calls=tuple(run.calls),
+        answers=tuple(run.answers),
         ensures=tuple(ensures),
     )
 
@@ -156,7 +170,7 @@ def _differs_always(run: _Run, test: core.Compare) -> bool:
                 low, high = low + ends[0], high + ends[1]
             case _:
                 return False
-    return low > 0 or high < 0
+    return bool(low > 0 or high < 0)
 
 
 def _find_block(spec: core.Spec) -> Span | None:
@@ -172,12 +186,13 @@ class _Run:
     """Evaluates expressions to formulas, and notes draws, writes and calls."""
 
     def __init__(
-        self, spec: core.Spec, schema: Schema, models: Collection[str]
+        self, spec: core.Spec, schema: Schema, models: Mapping[str, str]
     ) -> None:
         self.spec = spec
         self.schema = schema
         self.models = models
-        self.function = ""
+        self.attribute = ""
+        self.answers: dict[AnswerOfCall, int] = {}  # their places
         self.draws: list[Draw] = []
         self.writes: list[Write] = []
         self.calls: list[Record] = []
@@ -349,17 +364,19 @@ class _Run:
             why = f"is not declared to be a model: {declares} what `self.model` answers"
             what = "draws at random" if expr.draws else why
             raise NotProvable(f"`{name}` {what}", expr.span)
-        if self.function not in ("", expr.function):
-            raise NotProvable("two different functions are asked", expr.span)
+        attribute, _, output = self.models[expr.function].partition(".")
+        if self.attribute not in ("", attribute):
+            raise NotProvable("two different models are asked", expr.span)
         if self.lazy:
             raise NotProvable("whether the model is asked differs by case", expr.span)
         if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
-        self.function = expr.function
+        self.attribute = attribute
         record = self._run_record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)
-        place = self.calls.index(record)
+        answer = AnswerOfCall(self.calls.index(record), expr.function, output)
+        place = self.answers.setdefault(answer, len(self.answers))
         return _make_variable(f"{ANSWER}{place}", Type.UNKNOWN, expr.span)
 
 

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from threading import RLock
+from typing import Any
 
 import numpy as np
 
 from nomos.domain.meter import CallsSpent, current_lease
+from nomos.domain.reading.dates import read_day
 from nomos.domain.records import items
 from nomos.domain.same_answers import find_changed_answers
 from nomos.engine.cases import ListedCases
@@ -19,6 +22,7 @@ from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import Raw, raw_features
 from nomos.groups.grouping import can_group_by_outputs, group_bugs
+from nomos.lang.dates import date_text
 from nomos.results.analysis import Analysis, BugGroup, Shrunk
 from nomos.results.bugs import BugList, with_values
 from nomos.results.describe import describe
@@ -61,6 +65,7 @@ class Request:
 
 # Groups, and shrunk cases by the ids of bugs.
 Explained = tuple[Analysis, Mapping[str, Shrunk]]
+Explain = Callable[[], Explained]
 
 
 def request_of(result: Result, sample: Sample, options: Options) -> Request | None:
@@ -85,14 +90,19 @@ def _has_all_violations(result: Result) -> bool:
 
 
 def add_explanation(
-    result: Result, explain: Callable[[], Explained], count: Callable[[], CallCounts]
+    result: Result, explain: Explain, count: Callable[[], CallCounts]
 ) -> Result:
     """Return a result with its groups, and bugs with their shrunk cases.
 
-    They are made when somebody looks at them; `count` tells all calls of the campaign then.
+    They are made when somebody looks at them, by one thread; `count` tells all calls of the
+    campaign then.
     """
     check = None if result.analysis is None else result.analysis.flakiness
-    find, calls = cache(explain), result.calls
+    found, lock, calls = cache(explain), RLock(), result.calls
+
+    def find() -> Explained:
+        with lock:
+            return found()
 
     def count_all() -> CallCounts:
         find()
@@ -103,19 +113,33 @@ def add_explanation(
         lambda bug: replace(bug, shrunk=find()[1].get(bug.id, bug.shrunk))
     )
     analysis = put_off(Analysis, lambda: find()[0], flakiness=check)
-    later = put_off(CallCounts, count_all, limit=calls.limit, sent=calls.sent)
+    later = put_off(CallCounts, count_all, limit=calls.limit)
     return replace(result, bugs=bugs, analysis=analysis, calls=later)
 
 
-def check_answers(engine: Engine, bugs: Sequence[Bug]) -> None:
-    """Raise NomosError where a model answers otherwise than it did in a campaign."""
-    cases = ListedCases(*pad_choices([bug.choices for bug in bugs]))
-    rows, _, values = engine.values(cases, with_outputs=True)
-    for name in engine.program.spec.outputs if len(rows) else ():
-        known = [bugs[row].outputs.get(name) for row in rows.tolist()]
-        now = [describe(value, engine.program.schema) for value in items(values[name])]
+def check_bugs(engine: Engine, bugs: Sequence[Bug]) -> None:
+    """Raise NomosError where inputs or answers are others than they were in a campaign."""
+    made = [bug for bug in bugs if bug.records][:_MOST_SHRUNK]
+    replayed = [engine.replay(bug.choices, bug.records).values for bug in made]
+    names = {name for values in replayed for name in values}
+    columns: dict[str, list[Any]] = {n: [v.get(n) for v in replayed] for n in names}
+    if drawn := [bug for bug in bugs if not bug.records]:
+        cases = ListedCases(*pad_choices([bug.choices for bug in drawn]))
+        rows, _, values = engine.values(cases, with_outputs=True)
+        made = [drawn[row] for row in rows.tolist()]
+        columns = {name: items(values[name]) for name in values}
+    for name in engine.program.spec.dates & columns.keys():
+        columns[name] = [
+            one if isinstance(one, str) else date_text(read_day(one))
+            for one in columns[name]
+        ]
+    for name, column in columns.items():
+        known = [bug.outputs.get(name, bug.inputs.get(name)) for bug in made]
+        now = [describe(value, engine.program.schema) for value in column]
         if find_changed_answers(known, now).any():
-            raise NomosError("the model answers otherwise than in the campaign")
+            is_answer = name in made[0].outputs
+            what = "model answers otherwise" if is_answer else "inputs are others"
+            raise NomosError(f"the {what} than in the campaign")
 
 
 def explain(prepared: Prepared, request: Request) -> Explained:
@@ -135,7 +159,7 @@ def explain(prepared: Prepared, request: Request) -> Explained:
 
 
 def _group_bugs(engine: Engine, request: Request) -> Analysis:
-    """Put bugs into groups by contrast with a sample of all judged cases."""
+    """Put bugs into groups by contrast with a sample of all evaluated cases."""
     result, sample, spec = request.result, request.sample, engine.program.spec
     counts, bugs = result.counts, with_values(result.bugs)
     sampling = Sampling(engine, by_outputs=can_group_by_outputs(bugs), k=counts.k)
@@ -143,7 +167,7 @@ def _group_bugs(engine: Engine, request: Request) -> Analysis:
     calls = 0
     if described and result.search == "exhaustive":
         known = None
-        # Otherwise a block may discard cases, so that others were not judged.
+        # Otherwise a block may discard cases, so that others were not evaluated.
         if _has_all_violations(result) and spec.code.straight is not None:
             known = {bug.choices: bug.mask for bug in result.bugs}
         part, calls = sample_listed(engine, known, min(SIZE, most))

@@ -24,7 +24,7 @@ from nomos.domain.values import plain
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
-from nomos.engine.interpreter import NOT_JUDGED, Outcome, Verdict
+from nomos.engine.interpreter import NOT_EVALUATED, Outcome, Verdict
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import ModelError
@@ -87,7 +87,7 @@ class FlakinessFound:
 
 def needs_check(result: Result) -> bool:
     """Tell whether a result claims what flaky answers would make untrue."""
-    return bool(result.counts.judged) and result.verdict != "failed"
+    return bool(result.counts.evaluated) and result.verdict != "failed"
 
 
 def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
@@ -222,7 +222,7 @@ def check_cases(
             watch.mark(WHOLE_CHUNK)
             case = cases.isolate_case(int(sample.rows[place]))
             outcome = engine.interpreter.run(case)
-            if outcome.verdict not in NOT_JUDGED:
+            if outcome.verdict not in NOT_EVALUATED:
                 outcomes[place] = outcome
                 _compare_isolated(comparison, place, outcome)
         left = sample.seconds - (measure_time() - began)

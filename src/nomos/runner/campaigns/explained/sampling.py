@@ -17,8 +17,8 @@ from nomos.engine.answers import pack_array, unpack_array
 from nomos.engine.cases import Cases, ListedCases, RandomCases
 from nomos.engine.choices import Stream
 from nomos.engine.engine import Engine
+from nomos.engine.evaluated import EvaluatedChunk, Limits
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged, Limits
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.engine.vectorized.distinct import STEP, mix_words
 from nomos.groups.features import Raw, ask_answers, join_features, raw_features
@@ -28,7 +28,7 @@ from nomos.results.describe import describe
 _CHUNK = 8192  # cases
 _MOST_BYTES = 2**26  # of records whose features are looked at
 _MOST_VIOLATIONS = 2000  # of the sample: they are asked for their outputs again
-_MOST_JUDGED = 5000  # listed cases that are judged once more
+_MOST_EVALUATED = 5000  # listed cases that are evaluated once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ def sample_listed(
 ) -> tuple[SampledPart, int]:
     """Return a sample of all cases there are, and how many calls that took.
 
-    `known` are all violations, by their choices; None where these cases must be judged.
+    `known` are all violations, by their choices; None where these cases must be evaluated.
     """
     parts = list(engine.list_cases())
     choices, lengths = pad_choices([row for part in parts for row in part.choices()])
     if known is None:
-        most = min(most, _MOST_JUDGED)
+        most = min(most, _MOST_EVALUATED)
     chosen = choose_rows(choices, lengths, most)
     choices, lengths = choices[chosen], lengths[chosen]
     cases = ListedCases(choices, lengths)
@@ -76,12 +76,12 @@ def sample_listed(
             failed[row] = known.get(tuple(case[: lengths[row]]), 0)
         rows = np.arange(len(chosen))
         return SampledPart(cases, rows, failed), 0
-    judged = engine.run(cases, Limits(2**62, 2**62), repeat=False)
-    if judged.is_spent:
+    evaluated = engine.run(cases, Limits(2**62, 2**62), repeat=False)
+    if evaluated.is_spent:
         raise CallsSpent
-    failed[judged.violations.rows] = judged.violations.failed
-    rows = np.flatnonzero((judged.verdicts == Verdict.PASSED) | (failed > 0))
-    return SampledPart(cases, rows, failed[rows]), int(judged.calls.sum())
+    failed[evaluated.violations.rows] = evaluated.violations.failed
+    rows = np.flatnonzero((evaluated.verdicts == Verdict.PASSED) | (failed > 0))
+    return SampledPart(cases, rows, failed[rows]), int(evaluated.calls.sum())
 
 
 def most_sampled(engine: Engine) -> int:
@@ -179,16 +179,18 @@ class Sample:
         self.cases = np.empty(0, dtype=np.int64)
         self.failed = np.empty(0, dtype=np.int64)
 
-    def take(self, judged: Judged, end: int, first: int) -> None:
+    def take(self, evaluated: EvaluatedChunk, end: int, first: int) -> None:
         """Take in the first cases of a chunk, whose first one has the number `first`."""
         room = self.size - len(self.cases)
         if room < 1:
             return
         failed = np.zeros(end, dtype=np.int64)
-        found = judged.violations
+        found = evaluated.violations
         here = found.rows < end
         failed[found.rows[here]] = found.failed[here]
-        kept = np.flatnonzero((judged.verdicts[:end] == Verdict.PASSED) | (failed > 0))
+        kept = np.flatnonzero(
+            (evaluated.verdicts[:end] == Verdict.PASSED) | (failed > 0)
+        )
         kept = kept[:room]
         self.cases = np.concatenate([self.cases, first + kept])
         self.failed = np.concatenate([self.failed, failed[kept]])

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from nomos.domain.meter import Meter
+from nomos.engine.evaluated import EvaluatedChunk
 from nomos.engine.interpreter import Verdict
-from nomos.engine.judged import Judged
 from nomos.runner.campaigns.plans.ranges import LARGEST, ON_DEVICE, Plan, Range
 from nomos.runner.executors.worker import About
 from nomos.runner.options import Options
 from nomos.search.guided import Strategy, strategy_by_name
-from nomos.search.strategy import Material, Told, generation_rng
+from nomos.search.strategy import Feedback, Material, generation_rng
 
 
 def plan_for(
@@ -93,7 +93,7 @@ class Generations(Plan):
         self.scope = "generated"
         self._seed, self._name = seed, name
         self._awaits_verdicts = False
-        self._parts: list[Judged] = []  # of the generation that is merged
+        self._parts: list[EvaluatedChunk] = []  # of the generation that is merged
 
     def can_resume(self, next_case: int) -> bool:
         """Tell whether a case is the first of its generation."""
@@ -122,13 +122,13 @@ class Generations(Plan):
         self._awaits_verdicts = self._learns
         return planned
 
-    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
+    def learn(self, asked: Range, parts: Sequence[EvaluatedChunk]) -> None:
         """Learn from a generation, when all of it is there."""
         if not self._learns or asked.made is None:
             return
         self._parts += parts
         if sum(map(len, self._parts)) == asked.count:
-            self.strategy.learn(asked.made, _tell_of(self._parts))
+            self.strategy.learn(asked.made, _gather_feedback(self._parts))
             self._parts, self._awaits_verdicts = [], False
 
     def state(self) -> Any:
@@ -140,7 +140,7 @@ class Generations(Plan):
         self.strategy.restore(state)
 
 
-def _tell_of(parts: Sequence[Judged]) -> Told:
+def _gather_feedback(parts: Sequence[EvaluatedChunk]) -> Feedback:
     verdicts = np.concatenate([part.verdicts for part in parts])
     signals = [
         np.full((2, len(part)), np.nan) if part.signals is None else part.signals
@@ -148,4 +148,4 @@ def _tell_of(parts: Sequence[Judged]) -> Told:
     ]
     margin, trend = np.concatenate(signals, axis=1)
     passed, violated = verdicts == Verdict.PASSED, verdicts == Verdict.VIOLATED
-    return Told(passed, violated, margin, trend)
+    return Feedback(passed, violated, margin, trend)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nomos.engine.judged import Judged
+from nomos.engine.evaluated import EvaluatedChunk
 from nomos.results.result import Scope
 from nomos.search.strategy import Proposal
 
@@ -22,7 +22,7 @@ _AT_FIRST = (
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
 # Times as long a chunk may take in which a worker waits for answers: at its end it waits
 # for the last of them alone, for those that were sent again or never came.
-_WAITING = 20
+_WAITING = 40
 _STEPS = (8, 2)  # between sizes; on a device, or while waiting, larger ones pay off
 
 
@@ -131,7 +131,7 @@ class Plan:
         self.next_first += count
         return planned
 
-    def learn(self, asked: Range, parts: Sequence[Judged]) -> None:
+    def learn(self, asked: Range, parts: Sequence[EvaluatedChunk]) -> None:
         """Take in the verdicts on a range; here they change nothing."""
 
     def _fit(self) -> float:
@@ -150,7 +150,7 @@ class Plan:
         size: int = SMALLEST * step ** int(math.log(max(1.0, fit / SMALLEST), step))
         return min(self._largest, size)
 
-    def took(self, parts: Sequence[Judged]) -> None:
+    def took(self, parts: Sequence[EvaluatedChunk]) -> None:
         """Learn what a case costs: the least so far, as others may keep a machine busy."""
         seconds, cases = sum(p.seconds for p in parts), sum(map(len, parts))
         self._waits = sum(p.busy_s for p in parts) < seconds / 4

@@ -13,7 +13,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.engine.cases import KnownCase, MadeCases, marks_of
-from nomos.engine.interpreter import NOT_JUDGED, Outcome, Verdict
+from nomos.engine.interpreter import NOT_EVALUATED, Outcome, Verdict
 from nomos.engine.vectorized.chunk import Chunk, Fate, pad_choices
 from nomos.engine.vectorized.columns import Columns
 
@@ -111,16 +111,16 @@ class ChunkCrash:
     is_unreadable: bool = False
 
 
-_OF_CASES = ("verdicts", "accepted", "calls", "why", "told")
+_OF_CASES = ("verdicts", "accepted", "calls", "why", "rate_bits")
 
 
 @dataclass(slots=True)
-class Judged:
+class EvaluatedChunk:
     """The verdicts on the first cases of a chunk, in their order.
 
     `accepted` tells which cases got past `requires` and so spent budget; `calls` how
     many calls of the model each makes when run by itself. `why` numbers the reason of
-    each discarded case among `reasons`, -1 for the others. `told` has two bits for each
+    each discarded case among `reasons`, -1 for the others. `rate_bits` has two bits for each
     rate: whether it is of a case, and whether the case counts. `signals` tell a search of
     each case how near it came to a violation: (kinds, cases). `reached` has a bit for
     each `ensures` that was more than an implication whose premise no case has. `inputs`
@@ -132,7 +132,7 @@ class Judged:
     accepted: Array
     calls: Array
     why: Array
-    told: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    rate_bits: Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     reasons: tuple[str, ...] = ()
     violations: Violations = field(default_factory=no_violations)
     crashes: tuple[ChunkCrash, ...] = ()
@@ -156,7 +156,7 @@ class Judged:
         calls: Array = self.calls * (1 + (is_violated | (self.control is not None)))
         return calls
 
-    def first(self, count: int) -> Judged:
+    def first(self, count: int) -> EvaluatedChunk:
         """Return the verdicts on the first of the cases."""
         found = self.violations
         return replace(
@@ -175,10 +175,10 @@ class Limits:
     tests: int
     crashes: int
 
-    def after(self, judged: Judged) -> Limits:
+    def after(self, evaluated: EvaluatedChunk) -> Limits:
         """Return what is left of them behind some cases."""
-        tests = self.tests - int(judged.accepted.sum())
-        crashed = sum(not crash.is_unreadable for crash in judged.crashes)
+        tests = self.tests - int(evaluated.accepted.sum())
+        crashed = sum(not crash.is_unreadable for crash in evaluated.crashes)
         return Limits(tests, self.crashes - crashed)
 
     @property
@@ -190,12 +190,12 @@ class Limits:
 def is_test(outcome: Outcome) -> bool:
     """Tell whether a case spends budget: it got past `requires`, or crashed or was unreadable on the way."""
     ended = outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE)
-    return ended or (outcome.accepted and outcome.verdict not in NOT_JUDGED)
+    return ended or (outcome.accepted and outcome.verdict not in NOT_EVALUATED)
 
 
-def no_verdicts(count: int) -> Judged:
+def no_verdicts(count: int) -> EvaluatedChunk:
     """Return cases of which nothing is known yet."""
-    return Judged(
+    return EvaluatedChunk(
         np.full(count, Verdict.DISCARDED, dtype=np.int8),
         np.zeros(count, dtype=bool),
         np.zeros(count, dtype=np.int32),
@@ -205,22 +205,22 @@ def no_verdicts(count: int) -> Judged:
     )
 
 
-def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
+def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> EvaluatedChunk:
     """Put together what the chunk and the runs in isolation came to."""
     chunk = columns.chunk
-    judged = no_verdicts(end)
-    judged.reached = columns.reached
-    judged.calls[:] = chunk.calls[:end]
+    evaluated = no_verdicts(end)
+    evaluated.reached = columns.reached
+    evaluated.calls[:] = chunk.calls[:end]
     count = int(np.searchsorted(chunk.rows, end))  # of the cases before the end
     rows = chunk.rows[:count]
-    judged.verdicts[rows] = Verdict.PASSED
-    judged.accepted[rows] = True
-    if len(columns.told):
-        judged.told[rows] = columns.told[:count]
+    evaluated.verdicts[rows] = Verdict.PASSED
+    evaluated.accepted[rows] = True
+    if len(columns.rate_bits):
+        evaluated.rate_bits[rows] = columns.rate_bits[:count]
     violated = np.flatnonzero(columns.failed[:count])
-    judged.verdicts[rows[violated]] = Verdict.VIOLATED
+    evaluated.verdicts[rows[violated]] = Verdict.VIOLATED
     if len(violated) and not columns.verdicts_only:
-        judged.violations = Violations(
+        evaluated.violations = Violations(
             rows[violated],
             *chunk.choices_of(violated),
             columns.failed[violated],
@@ -229,12 +229,12 @@ def collect(columns: Columns, resolved: dict[int, Outcome], end: int) -> Judged:
         )
     for gone, fates, reasons in chunk.left:
         same = gone[(gone < end) & (fates == Fate.UNCHANGED)]
-        judged.verdicts[same] = Verdict.UNCHANGED
+        evaluated.verdicts[same] = Verdict.UNCHANGED
         out = (gone < end) & (fates == Fate.DISCARDED)
-        judged.why[gone[out]] = reasons[out]
+        evaluated.why[gone[out]] = reasons[out]
     resolved = {row: outcome for row, outcome in resolved.items() if row < end}
-    add_resolved(judged, resolved, chunk.reasons)
-    return judged
+    add_resolved(evaluated, resolved, chunk.reasons)
+    return evaluated
 
 
 def trim_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int) -> int:
@@ -252,19 +252,19 @@ def trim_chunk(chunk: Chunk, resolved: dict[int, Outcome], end: int, tests: int)
 
 
 def add_resolved(
-    judged: Judged, resolved: dict[int, Outcome], reasons: list[str]
+    evaluated: EvaluatedChunk, resolved: dict[int, Outcome], reasons: list[str]
 ) -> None:
     """Take in the outcomes of cases that were run in isolation."""
     reasons = list(reasons)
     crashes, violated = [], []
     for row, outcome in sorted(resolved.items()):
-        judged.verdicts[row] = outcome.verdict
-        judged.accepted[row] = is_test(outcome)
-        judged.calls[row] = outcome.calls
-        judged.why[row] = -1
+        evaluated.verdicts[row] = outcome.verdict
+        evaluated.accepted[row] = is_test(outcome)
+        evaluated.calls[row] = outcome.calls
+        evaluated.why[row] = -1
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
-            judged.reached |= outcome.reached
-            judged.told[row] = outcome.told
+            evaluated.reached |= outcome.reached
+            evaluated.rate_bits[row] = outcome.rate_bits
         if outcome.verdict is Verdict.VIOLATED:
             violated.append(row)
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
@@ -274,8 +274,8 @@ def add_resolved(
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)
-            judged.why[row] = reasons.index(outcome.why)
-    judged.crashes, judged.reasons = tuple(crashes), tuple(reasons)
+            evaluated.why[row] = reasons.index(outcome.why)
+    evaluated.crashes, evaluated.reasons = tuple(crashes), tuple(reasons)
     if violated:
         outcomes = [resolved[row] for row in violated]
         found = Violations.of(
@@ -284,18 +284,18 @@ def add_resolved(
             [outcome.failed for outcome in outcomes],
             [outcome.margin for outcome in outcomes],
         )
-        judged.violations = join_violations([judged.violations, found])
+        evaluated.violations = join_violations([evaluated.violations, found])
 
 
-def mark_made_records(judged: Judged, cases: MadeCases) -> Judged:
+def mark_made_records(evaluated: EvaluatedChunk, cases: MadeCases) -> EvaluatedChunk:
     """Let made records stand by their marks in the choices, and go with violations."""
-    made, found = cases.made, judged.violations
+    made, found = cases.made, evaluated.violations
     records = made.rows.reshape(len(made), made.inputs, -1)[cases.start :]
     if len(found):
         found.records = records[found.rows]
         marks = marks_of(found.records.reshape(-1, records.shape[2]))
         found.choices[:, : made.inputs] = marks.reshape(-1, made.inputs)
-    judged.crashes = tuple(
+    evaluated.crashes = tuple(
         replace(
             crash,
             choices=(
@@ -303,12 +303,12 @@ def mark_made_records(judged: Judged, cases: MadeCases) -> Judged:
                 *crash.choices[made.inputs :],
             ),
         )
-        for crash in judged.crashes
+        for crash in evaluated.crashes
     )
-    return judged
+    return evaluated
 
 
-def merge_judged(parts: list[Judged]) -> Judged:
+def merge_chunks(parts: list[EvaluatedChunk]) -> EvaluatedChunk:
     """Put together the verdicts on cases that follow each other."""
     if len(parts) == 1:
         return parts[0]
