@@ -245,10 +245,10 @@ def _read_chat(said: Any) -> Reply:
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
     given, made = used.get("prompt_tokens"), used.get("completion_tokens")
-    numbers = isinstance(given, int) and isinstance(made, int)
-    if numbers and min(given, made) >= 0 and max(given, made) < _ABSURD:
-        return Reply(answer or "", (given, made), lacks)
-    return Reply(answer or "", lacks=lacks)
+    if not isinstance(given, int) or not isinstance(made, int):
+        return Reply(answer or "", lacks=lacks)
+    is_sane = 0 <= min(given, made) <= max(given, made) < _ABSURD
+    return Reply(answer or "", (given, made) if is_sane else None, lacks)
 
 
 def _check_address(url: str, *, is_base: bool) -> str:
