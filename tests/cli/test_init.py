@@ -77,16 +77,18 @@ def test_odd_names_missing_values_and_dates_are_coped_with(folder):
             f"{rng.random():.3f}",
             rng.choice(["ja", "nein", ""]),
             f"2020-0{i % 9 + 1}-11",
+            int(rng.integers(2**61, 2**62)),
             int(rng.integers(0, 2)),
         ]
         for i in range(60)
     ]
-    head = ['Größe (cm) "barfuß"', "class-2", "for", "joined", "label"]
+    head = ['Größe (cm) "barfuß"', "class-2", "for", "joined", "serial", "label"]
     write_csv(folder / "odd rows.csv", head, rows)
     result = nomos("init", "--model", "odd_model:judge", "--data", "odd rows.csv")
     assert result.exit_code == 0, result.output
     assert "`label` is taken for what is right" in result.output
     assert '`Größe (cm) "barfuß"` has missing values' in result.output
+    assert "its column `serial` is not used" in result.output  # no float holds it
     assert "gets the days since 1970-01-01 for `joined`, and must" in result.output
     status, out = run_specs(folder, "check", "specs")
     assert status == 0, out

@@ -132,6 +132,9 @@ class TestOutput:
     def test_quiet_prints_nothing(self, project):
         result = nomos("run", "specs", "--quiet")
         assert result.stdout == result.stderr == ""
+        result = nomos("run", "specs", "--quiet", "--max-rate", "5%", "--budget", "20")
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert result.stderr.startswith("error: income is not decided: ")
 
     def test_several_models_and_seeds_make_one_table(self, project):
         out = nomos(

@@ -77,6 +77,9 @@ def test_a_proof_has_status_0_and_says_of_how_many_cases(folder: Path) -> None:
 def test_a_quiet_proof_prints_nothing_but_errors(folder: Path) -> None:
     done = run("up.nom", "down.nom", "--quiet")
     assert (done.exit_code, done.output) == (1, "")
+    done = run("up.nom", "--quiet", "--time", "1e-9")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: up: undecided; not proved: the time is up")
 
 
 def test_inputs_of_which_no_proof_speaks_are_counted(folder: Path) -> None:

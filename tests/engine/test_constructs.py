@@ -74,6 +74,7 @@ CONSTRUCTS = {
     "in a computed list": "v in top(x1)",
     "in an answer": "1 in p || v in ds",
     "vectors": "norm(p - q) + norm(p * q, 1) + norm(-p / 2, inf) > 5.5",
+    "sums of arrays are plain": "v > 3 || v == 2 && sum(p) / (v - 2) > 0 && mean(p) / (v - 2) > 0",
     "vectors of other shapes": "v % 2 == 0 && (v < 4 || norm(p - top(x1)) >= 0)",
     "lists of another length": "v < 3 || v < 5 && sum(p - [y.f for y in [x1 for x in top(x1)]]) > 0",
     "vectors and numbers": "norm(2 * p - 1 + v % 3, inf) > 3",

@@ -131,6 +131,7 @@ def finish(folder: Path, arguments: list[str]) -> dict[str, Any]:
     process = start(folder, arguments)
     _, said = process.communicate(timeout=240)
     assert "Traceback" not in said, said
+    assert (folder / "out.json").exists(), said
     document = json.loads((folder / "out.json").read_text())
     for run in document["runs"]:
         for name in ("seconds", "recorded", "calls"):  # a kill costs calls

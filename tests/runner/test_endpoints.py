@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-import signal
+import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 import nomos
-from nomos.cli import cli
+from nomos.cli import cli, main
 from nomos.models.serving.ledger import ledger_at
 from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import DOWN
@@ -254,20 +255,25 @@ def test_a_coroutine_that_blocks_all_others_is_ended(
     assert "took longer than 2 s" in result.crashes[0].error
 
 
-def start_run(
-    folder: Path, server: ChatServer, *options: str
-) -> subprocess.Popen[bytes]:
-    code = "from nomos.cli import main; main()"
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-c", code, "run", "specs", "--quiet", "--resume"),
-            *("--model", f"{server.model}?max_tokens=5", "--json", "result.json"),
-            *("--concurrency", "8", *options),
-        ],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+FORKS = multiprocessing.get_context("forkserver")  # each start costs a second else
+FORKS.set_forkserver_preload([__name__, "nomos.runner.driver", "httpx"])
+
+
+def run_command(folder: Path, environment: dict[str, str], asked: list[str]) -> None:
+    os.environ.update(environment)
+    os.chdir(folder)
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    sys.argv = ["nomos", "run", *asked]
+    main()
+
+
+def start_run(folder: Path, server: ChatServer, *options: str) -> Any:
+    asked = ["specs", "--quiet", "--resume", "--json", "result.json"]
+    asked += ["--model", f"{server.model}?max_tokens=5", "--concurrency", "8", *options]
+    run: Any = FORKS.Process(target=run_command, args=(folder, dict(os.environ), asked))
+    run.start()
+    return run
 
 
 def run_with_kills(
@@ -278,14 +284,14 @@ def run_with_kills(
         process = start_run(folder, server, *options)
         asked = len(server.requests) + int(rng.integers(1, 30))
         deadline = time.monotonic() + 300
-        while len(server.requests) < asked and process.poll() is None:
+        while len(server.requests) < asked and process.is_alive():
             assert time.monotonic() < deadline
             time.sleep(0.005)
-        if process.poll() is not None:
+        if not process.is_alive():
             return  # it has ended: what is begun now is another campaign
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    start_run(folder, server, *options).wait(600)
+        process.kill()
+        process.join()
+    start_run(folder, server, *options).join(600)
 
 
 def test_noise_of_a_random_service_is_told_from_bugs_and_paid_for_once(

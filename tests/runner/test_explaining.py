@@ -171,6 +171,17 @@ def test_bugs_of_inputs_that_were_changed_meanwhile_are_not_explained() -> None:
         assert not any(bug.shrunk for bug in result.bugs)
 
 
+def test_bugs_of_objects_that_have_no_text_are_explained() -> None:
+    class Applicant:
+        def __init__(self, age: int) -> None:
+            self.age = age
+
+    people = [Applicant(age) for age in PEOPLE["age"]]
+    spec = "input x;\noutput a;\n{ a = f(x) }\nensures a <= 2;\n"
+    result = nomos.run(spec, inputs=people, f=lambda all: [p.age % 5 for p in all])
+    assert result.analysis is not None and result.analysis.groups
+
+
 def test_threads_that_look_at_once_explain_bugs_once() -> None:
     asked: list[int] = []
 

@@ -341,3 +341,14 @@ def test_an_error_of_our_own_is_raised_and_no_range_is_lost(
     monkeypatch.setattr("nomos.runner.executors.worker.Worker.evaluate", evaluate)
     with pytest.raises(RuntimeError, match="a mistake in here"):
         run(steps)
+
+
+@pytest.mark.parametrize("max_cost", [None, 1.0])
+def test_a_signal_before_the_first_campaign_ends_the_run(
+    steps: Path, monkeypatch: pytest.MonkeyPatch, max_cost: float | None
+) -> None:
+    """With a limit of money, what campaigns cost is estimated before them."""
+    monkeypatch.setenv("INTERRUPTED", str(os.getpid()))
+    settings = {"fault": "constructor interrupt"}
+    done, _, _ = drive([steps], settings=settings, max_cost=max_cost)
+    assert (done.stopped, done.results) == ("interrupted", [])

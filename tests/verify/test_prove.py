@@ -319,3 +319,14 @@ def test_every_loop_of_an_engine_ends_with_the_time(left: int) -> None:
         said = str(error)
     assert said == TIME_IS_UP
     assert 1 <= limits.late <= 3
+
+
+def test_a_model_behind_an_endpoint_is_not_asked_for_what_no_proof_covers() -> None:
+    class Endpoint:
+        is_endpoint = True
+
+        def predict(self, rows: Any) -> Any:
+            raise AssertionError("it costs money")
+
+    with pytest.raises(NotProvable, match="Endpoint"):
+        prove(rising(), Endpoint())

@@ -5,7 +5,7 @@ They are the body of the function that runs one case. Every node keeps its line 
 
 import ast
 import copy
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, assert_never
 
@@ -32,14 +32,14 @@ _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
 class Emitter:
     """Turns the parts of a spec into Python statements.
 
-    `known` are the names of the domain's functions. What is ours is reached through
+    `known` is what names mean in a case. What is ours is reached through
     the `case` alone, and that is called by a name that nobody else has: neither the
     spec nor a domain can stand in front of the language's own operators. With `notes`,
     the case is told which `ensures` are about it.
     """
 
     def __init__(
-        self, spec: core.Spec, known: Collection[str], *, notes: bool = False
+        self, spec: core.Spec, known: Mapping[str, Any], *, notes: bool = False
     ) -> None:
         self.spec, self.notes = spec, notes
         self.source: Source = spec.source
@@ -53,7 +53,8 @@ class Emitter:
         self._shadowed = own | names_bound_by(spec.code.statements)
         self._taken = {*self._shadowed, *names_mentioned(spec), *spec.imports}
         self._taken |= {*known, *BUILT_IN}
-        self._own_sum = "sum" in known  # else it adds up as the language does
+        # The domain's own, else it adds up as the language does; Python's is the block's.
+        self._own_sum = known.get("sum", sum) is not sum
         self.aliases: dict[str, str] = {}  # functions, and what they are called here
         self.case = self.fresh_name("case")
 

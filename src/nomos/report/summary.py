@@ -1,6 +1,6 @@
 """The end of a run as a reader wants it: a line for each property, and one bug."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.table import Table
@@ -12,6 +12,7 @@ from nomos.report.groups import shrunk_words
 from nomos.report.texts import count_of
 from nomos.report.view import PropertyView, model_names, view_properties, view_property
 from nomos.results.bugs import with_values
+from nomos.results.gate import Ruling
 from nomos.results.measured import join_calls
 from nomos.results.result import Bug, Result
 from nomos.runner.stopping import EXIT_STATUS
@@ -89,6 +90,16 @@ def summary_lines(views: Sequence[PropertyView]) -> Iterable[Text]:
         text.append(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
         text.append(f", {one.k}-safety, {one.found_words}", style="not bold")
         yield text
+
+
+def undecided_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
+    """Yield why properties are not decided: what `--quiet` leaves of results."""
+    for ruling in rulings:
+        if ruling.status == 3:
+            one = view_property(ruling.results)
+            problems = "; ".join(r.text for r in one.remarks if r.is_problem)
+            said = "; ".join(filter(None, (ruling.said, problems)))
+            yield f"error: {one.name} is not decided: {said or one.found_words}"
 
 
 def summary_parts(

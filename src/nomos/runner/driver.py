@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -120,7 +121,8 @@ class Driver:
         todo = deque(enumerate((job, seed) for job in jobs for seed in seeds))
         failed: set[int] = set()  # jobs that could not begin
         ask = partial(self._ask, self.spending.open_meter())
-        warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
+        with suppress(Stop):  # by a signal, which ends the loop, too
+            warn_of_cost([job for _, (job, _) in todo], ask, self.options, self.warn)
         while not self._signals.received:
             try:
                 self._fill(active, todo, run, failed)

@@ -212,11 +212,17 @@ def _has_code(cells: Sequence[str]) -> bool:
     return not is_amount and any(map(_CODE.fullmatch, cells))
 
 
+def _is_too_large(feature: Feature) -> bool:
+    """Tell whether a column has whole numbers that no float holds: ids of 64 bits."""
+    return isinstance(feature, Integer) and max(-feature.low, feature.high) >= 2**53
+
+
 def _infer_kept(
     columns: Columns, texts: Sequence[str], one_hot: bool, most_levels: float
 ) -> list[Feature]:
     """Return the features of columns, of which some are texts, whatever they look like."""
     found = infer_features(columns, one_hot=one_hot, most_levels=most_levels)
+    found = [f for f in found if not _is_too_large(f)]
     if not texts:
         return found
     kind = OneHot if one_hot else Category

@@ -98,6 +98,8 @@ class Prover:
         try:
             model = self._find_model(cases)
         except NotProvable as error:
+            if self._is_endpoint(cases):  # each question has its price
+                raise
             model = UnreadModel(error)
         attempt = _Attempt(model, self.data, Engine(program), options)
         if options.radius is not None:
@@ -144,6 +146,10 @@ class Prover:
                 self._models[function] = self._compare_model(cases, function)
             found.append(self._models[function])
         return replace(found[0], compared=min(one.compared for one in found))
+
+    def _is_endpoint(self, cases: AskedCases) -> bool:
+        name = self.domain.verifies[cases.question.functions[0]].partition(".")[0]
+        return getattr(getattr(self.domain, name, None), "is_endpoint", False)
 
     def _compare_model(self, cases: AskedCases, function: str) -> ComparedModel:
         attribute, _, output = self.domain.verifies[function].partition(".")
@@ -192,9 +198,10 @@ class _Attempt:
 
     def verify(self, cases: AskedCases) -> Proof:
         """Settle all cases of a space, as far as the time allows."""
-        # Around a row only the verdict is kept.
         counting = 0.0 if self.options.radius is not None else self.options.counting
-        limits = Deadline(self.options.seconds, counting)
+        is_read = isinstance(self.model, ComparedModel)
+        clock = time.process_time if is_read else time.monotonic
+        limits = Deadline(self.options.seconds, counting, clock)
         proof = self._conclude_proof(cases, self._find_out(cases, limits))
         return self._weigh_premises(cases, proof, limits)
 
@@ -279,8 +286,7 @@ class _Attempt:
         """Settle the parts of a question; returns what was found in all, and how."""
         if isinstance(self.model, UnreadModel):
             raise self.model.why
-        data, model = self.data, self.model.structure
-        parts, why = [], None
+        data, model, parts, why = self.data, self.model.structure, [], None
         for part in divide_question(cases):
             try:
                 parts.append(settle(part, data, model, limits))

@@ -14,6 +14,7 @@ MARKS = {
     "model": "bbbb",
     "inputs": "cccc",
     "domain": "dddd",
+    "data": "people.csv, 2,000 inputs",
     "versions": "nomos 0.3.0, python 3.11.7, sklearn 1.9.1",
 }
 
@@ -58,6 +59,7 @@ def test_fingerprints_versions_seeds_commands_and_the_date_are_there(result):
         assert mark in text
     assert "nomos run specs/income.nom --model m.onnx --seed 0 --budget 300" in text
     assert "tested on not recorded" in text
+    assert "people.csv, 2,000 inputs, fingerprint cccc" in text
 
 
 def test_what_was_proved_has_its_own_column(result):

@@ -176,6 +176,7 @@ def _run_campaigns(
 ) -> int:
     """Run campaigns and show them; return the exit status."""
     from nomos.report.console import RunConsole
+    from nomos.report.summary import undecided_lines
     from nomos.results.gate import missing, rulings
     from nomos.runner.projects import drive_projects, mark_reported
     from nomos.runner.stopping import Signals
@@ -202,6 +203,8 @@ def _run_campaigns(
         write_reports(whole, ruled, relative_failures(whole), options, output)
         mark_reported(projects, whole, **how)
         console.print_summary(whole.results, stored=not options["no_store"])
+        for line in undecided_lines(ruled if options["quiet"] else ()):
+            echo(line, err=True)
         if not console.quiet:
             lines = [ruling.line for ruling in ruled]
             for line in [*filter(None, dict.fromkeys(lines)), *console.spaces]:

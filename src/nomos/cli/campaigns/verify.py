@@ -128,9 +128,11 @@ def _prove_all(
         except NomosError as error:
             run.failures.append(Failure(Job(path), error))
             continue
-        if STDOUT not in options.values() and not options["quiet"]:
-            echo(_show_result(run.results[-1]))
-        proof = run.results[-1].proof
+        result, proof = run.results[-1], run.results[-1].proof
+        if options["quiet"] and result.verdict == "undecided":
+            echo(f"error: {_show_result(result)}", err=True)
+        elif STDOUT not in options.values() and not options["quiet"]:
+            echo(_show_result(result))
         if options["certificate"] is not None and proof is not None:
             try:
                 with _show_status(f"dividing the cases of {path.stem}"):

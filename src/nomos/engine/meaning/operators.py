@@ -142,7 +142,7 @@ def add_up(values: Iterable[Any], start: Any = 0) -> Any:
     """Add values up from the first to the last; Python's `sum` may round in other ways."""
     result: Any = start
     for value in values:
-        result = calculate("+", result, value)
+        result = calculate("+", result, plain(value))
     return result
 
 

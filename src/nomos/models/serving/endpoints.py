@@ -244,11 +244,11 @@ def _read_chat(said: Any) -> Reply:
     if not isinstance(answer, str | None):
         raise TypeError("an answer is a text")
     used = said.get("usage") or {}
-    counts = (used.get("prompt_tokens"), used.get("completion_tokens"))
-    known = [n for n in counts if isinstance(n, int) and 0 <= n < _ABSURD]
-    if len(known) == 2:
-        return Reply(answer or "", (known[0], known[1]), lacks)
-    return Reply(answer or "", lacks=lacks)
+    given, made = used.get("prompt_tokens"), used.get("completion_tokens")
+    if not isinstance(given, int) or not isinstance(made, int):
+        return Reply(answer or "", lacks=lacks)
+    is_sane = 0 <= min(given, made) <= max(given, made) < _ABSURD
+    return Reply(answer or "", (given, made) if is_sane else None, lacks)
 
 
 def _check_address(url: str, *, is_base: bool) -> str:

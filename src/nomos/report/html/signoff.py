@@ -109,7 +109,7 @@ def _list_facts(results: Sequence[Result]) -> Iterable[tuple[str, tuple[str, ...
         ]
         for name in ("model", "domain")
     )
-    data = [_with_mark("", mark.get("inputs")) for mark in marks]
+    data = [_with_mark(mark.get("data", ""), mark.get("inputs")) for mark in marks]
     dates = sorted(result.finished[:10] for result in results if result.finished)
     yield "model", _each_once(models)
     yield "data", _each_once(data)

@@ -1,6 +1,7 @@
 """What a campaign depends on, as checksums: whoever resumes it must find the same."""
 
 import inspect
+import os
 import platform
 import re
 import sys
@@ -39,7 +40,18 @@ def fingerprint(prepared: Prepared) -> dict[str, str]:
         "inputs": _of_items(program.source),
         "settings": _hash_bytes(repr(settings).encode()),
         "versions": ", ".join(_loaded_versions()),
+        "data": ", ".join(_describe_data(prepared)),
     }
+
+
+def _describe_data(prepared: Prepared) -> Iterator[str]:
+    """Yield the names of the files that a domain is given beside its model, and its inputs."""
+    known = inspect.signature(type(prepared.domain)).parameters.values()
+    given = {one.name: one.default for one in known} | dict(prepared.subject.settings)
+    for value in dict.fromkeys(v for v in given.values() if isinstance(v, str | Path)):
+        if os.path.isfile(value) and Path(value) != prepared.model_path:  # noqa: PTH113 - never raises
+            yield Path(value).name
+    yield f"{len(prepared.engine.program.source):,} inputs"
 
 
 def _loaded_versions() -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from nomos.errors import NotProvable
 
 TIME_IS_UP = "the time is up; `--time` gives more"
-_WAITING = 4  # times as long by the clock, for models that wait rather than calculate
 _TABLES = 10  # times as long as to count
 
 
@@ -18,18 +18,23 @@ class Deadline:
     """Until when to search for a violation or a proof, and until when to count.
 
     Counting begins with the first violation and ends early: it is about the share. Both
-    are measured in CPU seconds, so that a busy machine makes no answer vaguer.
+    are measured in CPU seconds, so that a busy machine makes no answer vaguer; by the clock
+    where a model that is not known may wait rather than calculate.
     """
 
     seconds: float
     counting: float
-    started: float = field(default_factory=time.process_time)
-    begun: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.process_time
+    started: float = -1.0
     found_at: float | None = None
+
+    def __post_init__(self) -> None:
+        """Begin now, unless it has begun."""
+        self.started = self.clock() if self.started < 0 else self.started
 
     def begin_counting(self) -> None:
         """Note that a violation is known."""
-        self.found_at = time.process_time()
+        self.found_at = self.clock()
 
     @property
     def are_up(self) -> bool:
@@ -45,10 +50,10 @@ class Deadline:
             raise NotProvable(TIME_IS_UP)
 
     def _is_past(self, counting: float) -> bool:
-        now, waited = time.process_time(), time.monotonic() - self.begun
+        now = self.clock()
         if self.found_at is not None and now - self.found_at > counting:
             return True
-        return now - self.started > self.seconds or waited > _WAITING * self.seconds
+        return now - self.started > self.seconds
 
 
 @dataclass(slots=True)

@@ -85,8 +85,19 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         for formula in question.ensures:
             rest = fix_variables(formula, fixed)
             for conditions in ways(rest, False, numbers.compare):
-                found.append(Violation((*own, *conditions)))
+                every = (*own, *conditions)
+                found.append(Violation(every, tuple(_add_conditions(every))))
     return found
+
+
+def _add_conditions(conditions: tuple[HalfSpace, ...]) -> Iterator[HalfSpace]:
+    """Yield sums of conditions of different calls: in them, what both see cancels."""
+    for one, two in itertools.combinations(conditions, 2):
+        calls = one.weights.any(axis=1), two.weights.any(axis=1)
+        if all(own.any() for own in calls) and not (calls[0] & calls[1]).any():
+            slack = one.slack + two.slack
+            constant = one.constant + two.constant
+            yield HalfSpace(one.weights + two.weights, constant, slack=slack)
 
 
 def _conditions_of_labels(

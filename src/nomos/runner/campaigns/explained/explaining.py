@@ -136,7 +136,9 @@ def check_bugs(engine: Engine, bugs: Sequence[Bug]) -> None:
     for name, column in columns.items():
         known = [bug.outputs.get(name, bug.inputs.get(name)) for bug in made]
         now = [describe(value, engine.program.schema) for value in column]
-        if find_changed_answers(known, now).any():
+        # An object that only has an address has another one in a copy.
+        has_address = " at 0x" in str(known)
+        if not has_address and find_changed_answers(known, now).any():
             is_answer = name in made[0].outputs
             what = "model answers otherwise" if is_answer else "inputs are others"
             raise NomosError(f"the {what} than in the campaign")
