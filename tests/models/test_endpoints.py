@@ -312,6 +312,18 @@ def test_what_is_no_answer_of_ours_is_asked_for_again(
     assert ask(model, ["x"], terms) == ["X"] and len(server.requests) == 2
 
 
+def test_a_turn_is_free_when_its_request_has_surely_arrived(tmp_path: Path) -> None:
+    one, other = Ledger(tmp_path / "answers.db"), Ledger(tmp_path / "answers.db")
+    rate = (2, 0.0)
+    first, second = (ledger.take_turn("url", rate, 60.0) for ledger in (one, other))
+    assert one.take_turn("url", rate, 60.0) is None
+    assert one.take_turn("another", rate, 60.0) is not None
+    assert first is not None and second is not None
+    other.end_turn(second, 0.0)
+    assert one.take_turn("url", rate, 0.0) is not None  # whose process was killed
+    assert one.take_turn("url", rate, 60.0) is not None
+
+
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "answers.db")
     for campaign in ("one", "two"):

@@ -59,7 +59,8 @@ class PartSize:
 
             # Half of it: what a part that is too large has asked is of no use to it. What is
             # known costs nothing, so a few are tried when the money is used up.
-            fit = count_affordable(lease) // (2 * self._calls)
+            # Before the first part is over, nobody knows how many calls a case makes.
+            fit = count_affordable(lease) // (2 * self._calls) if self._speed else 0
             most = min(most, max(_TRIED, fit))
         if left is None:
             return most

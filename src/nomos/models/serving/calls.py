@@ -30,7 +30,7 @@ from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
 from nomos.errors import ModelError, ServiceDown, Unreadable
 from nomos.models.extras import need
-from nomos.models.serving.ledger import Book, Ledger, ledger_at
+from nomos.models.serving.ledger import Book, ledger_at
 from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.replies import (
     LATER,
@@ -53,8 +53,6 @@ _DOWN_S = 5.0  # then one call may try again
 _BEGUN = 4  # times as many calls as may be in flight: others may wait for their pause
 _LONGEST_ANSWER = 2**26  # bytes
 _OWN = ("localhost", "127.0.0.1", "::1")
-# Between the turns of a rate: some requests travel faster, some are sent late.
-_SLACK_S, _SLACK = 0.1, 1.02
 
 
 class Caller:
@@ -254,10 +252,7 @@ class Caller:
                 await self._wait_for_money(book, most)
                 self._in_flight += 1
                 try:
-                    if terms.rate is not None:
-                        await self._wait_for_turn(book.ledger, *terms.rate)
-                    sending = self._send_once(client, call.body, terms.timeout_s)
-                    reply = await self._watch_others(sending, may_be_lost)
+                    reply = await self._send_in_turn(book, client, call, may_be_lost)
                 except (Passing, CallFailed, ModelError) as failure:
                     if getattr(failure, "is_free", True):
                         book.add(cost=-most)
@@ -282,14 +277,21 @@ class Caller:
                 raise CallsSpent(f"the limit of the calls is reached (--{limit})")
             await asyncio.sleep(0.02)
 
-    async def _wait_for_turn(self, ledger: Ledger, calls: int, seconds: float) -> None:
-        """Wait until a request may be sent; one that missed its turn takes another."""
-        gap, late_s = (seconds * _SLACK + 2 * _SLACK_S) / calls, _SLACK_S
-        while late_s >= _SLACK_S:
-            pause_s = ledger.take_turn(self.url, gap)
-            turn = time.monotonic() + pause_s
-            await asyncio.sleep(pause_s)
-            late_s = time.monotonic() - turn
+    async def _send_in_turn(
+        self, book: Book, client: Any, call: Call, may_be_lost: bool
+    ) -> Reply:
+        """Send a request when the rate allows it."""
+        terms, turn = book.lease.terms, None
+        while terms.rate and turn is None:
+            turn = book.ledger.take_turn(self.url, terms.rate, self._timeout_s)
+            if turn is None:
+                await asyncio.sleep(max(0.02, terms.rate[1] / terms.rate[0]))
+        try:
+            sending = self._send_once(client, call.body, terms.timeout_s)
+            return await self._watch_others(sending, may_be_lost)
+        finally:
+            if terms.rate and turn is not None:
+                book.ledger.end_turn(turn, terms.rate[1])
 
     async def _watch_others(
         self, sending: Coroutine[Any, Any, Reply], may_be_lost: bool

@@ -7,8 +7,8 @@ whatever becomes of the process:
 - A request counts from before it is sent, with the most that it may cost. What it did cost
   replaces that when it is known; what a killed process had in flight stays counted. So the
   limits hold at the server, for all workers and over all attempts together.
-- The next moment at which an endpoint may be asked stands in the file, too: the rate holds
-  for all processes of a project.
+- The turns of an endpoint that has a rate stand in the file, too: the rate holds for all
+  processes of a project.
 
 Answers are data: text that is shown escaped and never run.
 """
@@ -63,6 +63,14 @@ _MIGRATIONS = (
         PRIMARY KEY (campaign, phase)
     );
     CREATE TABLE turns (endpoint TEXT PRIMARY KEY, next REAL NOT NULL)
+    """,
+    """
+    DROP TABLE turns;
+    CREATE TABLE turns (
+        number INTEGER PRIMARY KEY,
+        endpoint TEXT NOT NULL,
+        until REAL NOT NULL
+    )
     """,
 )
 
@@ -248,19 +256,32 @@ class Ledger:
 
     # Time.
 
-    def take_turn(self, endpoint: str, seconds: float) -> float:
-        """Take the next moment at which an endpoint may be asked; return how far off it is.
+    def take_turn(
+        self, endpoint: str, rate: tuple[int, float], longest_s: float
+    ) -> int | None:
+        """Take one of the turns of an endpoint for a request; None: all are taken.
 
-        The moments of all processes lie so many seconds apart.
+        There are as many as requests may arrive in some seconds. Each is free again so long
+        after its answer came: so however long requests travel, no more of them arrive.
         """
-        now = time.time()
+        (count, seconds), now = rate, time.time()
         with self._writing():
-            found = self._ask("SELECT next FROM turns WHERE endpoint = ?", endpoint)
-            turn = max(now, found[0][0] if found else now)
+            self._file.execute("DELETE FROM turns WHERE until <= ?", (now,))
+            taken = self._ask("SELECT count(*) FROM turns WHERE endpoint = ?", endpoint)
+            if taken[0][0] >= count:
+                return None
+            return self._file.execute(
+                "INSERT INTO turns (endpoint, until) VALUES (?, ?)",
+                (endpoint, now + longest_s + seconds),
+            ).lastrowid
+
+    def end_turn(self, turn: int, seconds: float) -> None:
+        """Let a turn be free in so many seconds: its request has arrived."""
+        with self._writing():
+            until = time.time() + seconds
             self._file.execute(
-                "INSERT OR REPLACE INTO turns VALUES (?, ?)", (endpoint, turn + seconds)
+                "UPDATE turns SET until = ? WHERE number = ?", (until, turn)
             )
-        return turn - now
 
 
 @dataclass(frozen=True, slots=True)
