@@ -1,7 +1,6 @@
 """Run jobs: one loop for every caller, every executor and every number of workers.
 
-Campaigns are planned in ranges of cases, evaluated by workers, and merged in order, so
-that the results are those of one process. Handlers are told what happens.
+Campaigns are planned in ranges, evaluated by workers, merged in order: as by one process.
 """
 
 from __future__ import annotations
@@ -388,8 +387,7 @@ class Driver:
 
     def _can_wait(self, job: Job) -> bool:
         """Tell whether bugs are explained later: what is limited is spent by the campaign."""
-        options = self.options
-        limits = options.calls, options.time, options.max_cost
+        limits = self.options.calls, self.options.time, self.options.max_cost
         return job.is_at_hand and limits == (None, None, None)
 
     def _tell(self, event: Event) -> None:
