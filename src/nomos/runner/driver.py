@@ -181,10 +181,9 @@ class Driver:
         is_inline = isinstance(self._tasks.pool, InlinePool)
         workers = 0 if is_inline else self._tasks.pool.size
         asked = one.campaign.next_range(workers=workers)
-        if asked is None:
-            return False
-        one.ranges.append(self._submit(one, asked))
-        return True
+        if asked is not None:
+            one.ranges.append(self._submit(one, asked))
+        return asked is not None
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
@@ -216,8 +215,7 @@ class Driver:
         """Let the clock ring for the campaign whose time is up first."""
         most, alarm = self.options.time, None
         if most is not None and active:
-            left = most - max(one.campaign.seconds for one in active)
-            alarm = max(0.01, left)
+            alarm = max(0.01, most - max(one.campaign.seconds for one in active))
         self._signals.set_alarm(alarm)
 
     def _ask(
@@ -236,8 +234,8 @@ class Driver:
 
     def _can_merge(self, active: Sequence[_Active]) -> bool:
         """Tell whether what comes next is there: it came while another was confirmed."""
-        first = [ticket for one in active for _, ticket in one.ranges[:1]]
-        is_there = any(ticket in self._tasks.answers for ticket in first)
+        first = {ticket for one in active for _, ticket in one.ranges[:1]}
+        is_there = not first.isdisjoint(self._tasks.answers)
         return is_there or any(one.campaign.stop for one in active)
 
     def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
@@ -361,8 +359,8 @@ class Driver:
         result = self._examine_campaign(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
-        live = Reopened(self._inline, one.job, one.campaign.meter)
-        result = replace(result, live=live)
+        own = self._inline, one.job, one.campaign.meter
+        result = replace(result, live=Reopened(*own))
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
