@@ -88,8 +88,12 @@ def test_a_released_potential_is_asked() -> None:
         "chgnet", reason="pip install -r casestudies/potentials/requirements.txt"
     )
     text = (STUDY / "control.nom").read_text().replace("import matter;", "")
-    domain = lambda: Matter("chgnet")  # noqa: E731
-    found = run(text, domain=domain, budget=2, search="random", recheck=False)
+
+    class Crystals(Matter):
+        def __init__(self) -> None:
+            super().__init__("chgnet")
+
+    found = run(text, domain=Crystals, budget=2, search="random", recheck=False)
     assert (found.counts.violations, found.counts.evaluated) == (0, 2)
 
 
