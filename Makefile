@@ -64,6 +64,12 @@ studies: $(VENV)/.all
 	@$(PIP) install -r casestudies/sql_translation/requirements.txt || true
 	$(BIN)/python -m casestudies.sql_translation.study --parts single --out build/sql-translation.json || true
 	$(BIN)/python -m casestudies.language_models.study smollm2 --budget 5 --out build/language-models.json || true
+	@$(PIP) install -r casestudies/language_identification/requirements.txt || true
+	$(BIN)/python -m casestudies.language_identification.study --budget 20 --out build/language-identification.json || true
+	@$(PIP) install -r casestudies/chess_engines/requirements.txt || true
+	$(BIN)/python -m casestudies.chess_engines.study --count 10 --depths 1 --out build/chess-engines.json || true
+	$(BIN)/python -m casestudies.tabpfn.study --count 2 --out build/tabpfn.json || true
+	$(BIN)/python -m casestudies.potentials.study --budget 5 --out build/potentials.json || true
 
 style: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -288,7 +288,7 @@ def ask_ensense(path: Path, limit: float, only: str) -> Iterator[dict[str, Any]]
             yield from ask_all(
                 lambda f=file, d=data, s=features: _boosted(f, d, s),
                 chosen,
-                file.stem + " " + table,
+                f"{file.parent.name} {file.stem[:8]}",
                 limit,  # type: ignore[misc]
             )
 

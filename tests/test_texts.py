@@ -310,6 +310,43 @@ def test_unreadable_cases_are_no_clean_verdict_unless_they_are_accepted() -> Non
     assert run(spec, domain=Many, accept_unreadable=0.1).verdict == "failed"
 
 
+def test_more_unreadable_cases_than_crashes_are_allowed_end_no_range() -> None:
+    """Some cases are unchanged, so that a range is longer than the budget."""
+
+    class Some(Domain):
+        def inputs(self) -> list[int]:
+            return list(range(600))
+
+        def write(self, x: int) -> str:
+            return f"text {x}"
+
+        def change(self, text: str) -> str:
+            return text + " " if text[-1] in "13579" else text
+
+        @batched
+        def answer(self, some: list[str]) -> list[Any]:
+            clear = [text[-1] != " " or "5" in text for text in some]
+            return [0 if one else Unreadable("no label") for one in clear]
+
+    spec = """
+input x;
+var text := write(x);
+var changed := change(text);
+output a;
+output b;
+{
+  a = answer(text)
+  b = answer(changed)
+}
+ensures a == b;
+"""
+    how = {"search": "random", "accept_unreadable": 0.9, "recheck": False}
+    for mode in ("vectorized", "sequential"):
+        counts = run(spec, domain=Some, budget=300, mode=mode, **how).counts
+        assert (counts.tests, counts.crashed) == (300, 0)
+        assert counts.unreadable > 100 and counts.unchanged > 0
+
+
 def test_where_nothing_is_readable_there_is_no_verdict() -> None:
     class Mute(Many):
         @batched

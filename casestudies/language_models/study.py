@@ -12,14 +12,14 @@ import json
 import sys
 from pathlib import Path
 
+from casestudies.described import describe_result
 from casestudies.language_models.server import serve
 from nomos import NomosError, run_specs
 from nomos.report.texts import percent
-from nomos.results.statistics import clopper_pearson
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "language-models.json"
-EXAMPLES, ENOUGH = 3, 20
+ENOUGH = 20
 
 
 def run_study(name: str, budget: int, port: int) -> dict[str, object]:
@@ -46,36 +46,6 @@ def run_study(name: str, budget: int, port: int) -> dict[str, object]:
         )
         found["control"] = describe_result(control[0])
     return {"model": name, "budget": budget, "specs": found}
-
-
-def describe_result(result) -> dict[str, object]:
-    """Return the counts, the rate, the groups and some cases of a result."""
-    counts, analysis = result.counts, result.analysis
-    names = ("tests", "violations", "judged", "unreadable", "crashed")
-    rate = clopper_pearson(counts.violations, max(1, counts.evaluated))
-    return {
-        "verdict": result.verdict,
-        "problem": result.problem,
-        **{name: getattr(counts, name) for name in names},
-        "low": rate.low,
-        "high": rate.high,
-        "requests": {p: s["requests"] for p, s in result.calls.sent.items()},
-        "known": int(result.calls.total_sent("cached")),
-        "groups": [describe_group(one) for one in analysis.groups] if analysis else [],
-        "cases": [describe_bug(bug) for bug in result.bugs[:EXAMPLES]],
-    }
-
-
-def describe_group(group) -> dict[str, object]:
-    """Return how many bugs are in a group, what they have in common, and where they are."""
-    rule = group.region.text if group.region else ""
-    return {"bugs": group.bugs, "outputs": dict(group.outputs), "rule": rule}
-
-
-def describe_bug(bug) -> dict[str, object]:
-    """Return what was asked and answered, in the smaller case where there is one."""
-    seen = bug.shrunk or bug
-    return {"id": bug.id, "inputs": dict(seen.inputs), "outputs": dict(seen.outputs)}
 
 
 def show_study(study) -> None:

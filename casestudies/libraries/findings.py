@@ -38,6 +38,14 @@ class Finding:
 
 
 _NONE = "none found"
+# Findings that one change of the library would mend: by the first of them.
+SAME_CAUSE = {
+    "xgboost-monotone-absolute": "xgboost-monotone-quantile",
+    "sklearn-monotone-absolute": "sklearn-monotone-quantile",
+    "sklearn-weights-dummy": "sklearn-weights-quantile",  # the weighted percentile
+    "sklearn-zero-weight-naive-bayes": "sklearn-weights-naive-bayes",
+    "onnx-histogram-link-gamma": "onnx-histogram-link",
+}
 
 FINDINGS = (
     Finding(
@@ -171,7 +179,9 @@ FINDINGS = (
         "Without weights, quantiles of a leaf are interpolated; with weights they are "
         "not. Weights of one already give another model. It is no matter of binning or "
         "of `min_samples_leaf`, which are out of play here.",
-        _NONE,
+        f"[#17370]({GITHUB}/scikit-learn/scikit-learn/issues/17370), of the weighted "
+        "percentile; the learner is on scikit-learn's own list of expected failures of "
+        "`check_sample_weight_equivalence`",
     ),
     Finding(
         "sklearn-weights-dummy",
@@ -181,6 +191,7 @@ FINDINGS = (
         "scikit-learn: `DummyRegressor` takes another median or quantile where there are "
         "weights",
         "`np.median` and `np.percentile` interpolate, the weighted percentile does not.",
+        f"[#34776]({GITHUB}/scikit-learn/scikit-learn/pull/34776) mends it, open; "
         f"[#17775]({GITHUB}/scikit-learn/scikit-learn/pull/17775), closed without change",
     ),
     Finding(
@@ -323,8 +334,8 @@ FINDINGS = (
         "onnxmltools: a converted `XGBClassifier` whose first tree has no split adds 0.5",
         "Where the first tree is a leaf of zero, the probability 0.5 that boosting starts "
         "from is written as if it were a margin. Balanced classes and few rows suffice.",
-        f"the starting point was wrong before, in [onnxruntime#11892]({GITHUB}/microsoft/"
-        "onnxruntime/issues/11892); for this case none found",
+        f"[#566]({GITHUB}/onnx/onnxmltools/pull/566), open, for "
+        f"[onnxruntime#11892]({GITHUB}/microsoft/onnxruntime/issues/11892)",
     ),
 )
 

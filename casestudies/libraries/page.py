@@ -14,7 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from casestudies.libraries.findings import FINDINGS, Finding, finding_of
+from casestudies.libraries.findings import (
+    FINDINGS,
+    SAME_CAUSE,
+    Finding,
+    finding_of,
+)
 from casestudies.libraries.promises import PROMISES, learners_of
 from casestudies.libraries.study import CASES, RESULTS, SEEDS, read, write
 
@@ -249,13 +254,17 @@ def markdown(study: dict[str, Any]) -> str:
     shown = [f for f in FINDINGS if f.name in study["shown"]]
     evaluated = sum(e["judged"] for e in study["campaigns"])
     pairs = sum(len(learners_of(promise)) for promise in PROMISES)
+    causes_of_all = {SAME_CAUSE.get(f.name, f.name) for f in shown}
     versions = ", ".join(f"{n} {v}" for n, v in sorted(study["versions"].items()))
     open_ones = unevaluated(study) or ["None."]
     return "\n".join(
         [
             f"{len(PROMISES)} promises, {len(study['campaigns'])} of {pairs} pairs of"
             f" promise and learner run, {evaluated:,} configurations evaluated,"
-            f" **{len(shown)} distinct broken promises**. Versions: {versions}.",
+            f" **{len(shown)} distinct broken promises** of {len(causes_of_all)} causes:"
+            " what one change of a library would mend is one cause."
+            f" Versions: {versions}; all of them, with onnx and protobuf, are in"
+            " `casestudies/libraries/requirements.lock`.",
             "",
             "```sh",
             f"{SHOW} casestudies/results/in-the-wild.json",

@@ -73,11 +73,11 @@ def test_columns_are_taken_by_name():
 
 def test_a_longer_campaign_takes_the_place_of_a_shorter_one(tmp_path):
     out = tmp_path / "results.json"
-    entry = {"promise": "monotone", "learner": "a", "violations": 0, "evaluated": 50}
-    for changed in ({}, {"learner": "b"}, {"evaluated": 200}):
+    entry = {"promise": "monotone", "learner": "a", "violations": 0, "judged": 50}
+    for changed in ({}, {"learner": "b"}, {"judged": 200}):
         study.keep(entry | changed, out)
     kept = study.read(out)["campaigns"]
-    assert [(e["learner"], e["evaluated"]) for e in kept] == [("b", 50), ("a", 200)]
+    assert [(e["learner"], e["judged"]) for e in kept] == [("b", 50), ("a", 200)]
 
 
 def test_there_are_25_promises_of_4_libraries_each_with_a_spec_and_learners():
@@ -102,7 +102,7 @@ def test_what_is_called_broken_is_argued_and_the_rest_is_listed_as_open():
         said = page.cell([campaign], campaign["promise"], column)
         assert said.startswith("broken") == argued
         assert said.startswith("kept") == (
-            campaign["violations"] == 0 and campaign["evaluated"] > 0
+            campaign["violations"] == 0 and campaign["judged"] > 0
         )
 
 

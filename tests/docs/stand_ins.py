@@ -142,6 +142,77 @@ class Court(People):
     def is_adult(self, person) -> bool:
         return bool(person[0] >= 18)
 """
+SENTENCES = """
+from nomos import Domain
+
+
+class Sentences(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def write(self, x) -> str:
+        return f"sentence {x}"
+
+    def decompose(self, text: str) -> str:
+        return text + " "
+
+    def detect(self, text: str) -> str:
+        return text.strip()[-1]
+"""
+BOARDS = """
+from nomos import Domain
+
+
+class Boards(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def position(self, x) -> str:
+        return f"position {x}"
+
+    def can_castle(self, position: str) -> bool:
+        return position.endswith("3")
+
+    def mirrored(self, position: str) -> str:
+        return position + " "
+
+    def score(self, position: str) -> int:
+        return len(position)
+"""
+TABLES = """
+from nomos import Domain
+
+
+class Tables(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def ask(self, x) -> str:
+        return f"question {x}"
+
+    def with_constant(self, q: str) -> str:
+        return q + " "
+
+    def chance(self, q: str) -> float:
+        return len(q) / 20
+"""
+MATTER = """
+from nomos import Domain
+
+
+class Matter(Domain):
+    def inputs(self):
+        return list(range(90))
+
+    def build(self, x) -> float:
+        return 1.0 + x
+
+    def scaled(self, a: float, factor: float) -> float:
+        return a * factor
+
+    def energy(self, a: float) -> float:
+        return 1 / a
+"""
 LEFT_OUT = {"docs/reference/language.md": ("people.py", PEOPLE)}
 STAND_INS = {
     "docs/casestudies/census.md": ("census", CENSUS, ""),
@@ -154,5 +225,9 @@ STAND_INS = {
     ),
     "docs/casestudies/language-models.md": ("questions", QUESTIONS, ""),
     "docs/casestudies/sql-translation.md": ("queries", QUERIES, ""),
+    "docs/casestudies/language-identification.md": ("sentences", SENTENCES, ""),
+    "docs/casestudies/chess-engines.md": ("boards", BOARDS, ""),
+    "docs/casestudies/tabpfn.md": ("tables", TABLES, ""),
+    "docs/casestudies/potentials.md": ("matter", MATTER, ""),
     "docs/casestudies/in-the-wild.md": ("libraries", LIBRARIES, ""),
 }

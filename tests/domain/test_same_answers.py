@@ -113,6 +113,12 @@ def test_without_a_spread_reals_must_be_equal() -> None:
     assert not is_same_answer(np.array([0.1]), np.array([0.1 + 1e-16]))
 
 
+def test_lists_of_many_lengths_are_not_what_is_no_list() -> None:
+    ragged = (np.ones((3, 2)), np.ones(4))
+    assert not is_same_answer(3, ragged) and not is_same_answer(ragged, np.ones(3))
+    assert is_same_answer(ragged, (np.ones((3, 2)), np.ones(4)))
+
+
 def test_nothing_has_no_spread() -> None:
     assert measure_spread([]) == 0.0 == measure_spread(np.empty(0))
     assert measure_spread(np.full((3, 2), NAN)).tolist() == [0.0, 0.0]

@@ -21,9 +21,17 @@ from nomos.lang.checking.check import check_spec
 from nomos.lang.reading.parse import parse_spec
 
 ROOT = Path(__file__).parents[2]
-# Those of `libraries` train models, language models are asked over a network, and SQL is
-# run by other programs: these domains have tests of their own.
-OTHERS = ("libraries", "language_models", "sql_translation")
+# Those of `libraries` train models, language models are asked over a network, and SQL and
+# others need packages or programs: these domains have tests of their own.
+OTHERS = (
+    "libraries",
+    "language_models",
+    "sql_translation",
+    "language_identification",
+    "chess_engines",
+    "tabpfn",
+    "potentials",
+)
 SPECS = sorted(
     path
     for path in ROOT.glob("casestudies/*/specs/*.nom")

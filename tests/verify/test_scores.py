@@ -121,6 +121,11 @@ def fit(kind: str) -> Any:
         return model.fit(ROWS, labels)
 
 
+def ask_singly(ask: Any, rows: Any) -> Any:
+    """Ask about one row after the other: with others, networks round otherwise."""
+    return np.concatenate([ask(row[None]) for row in rows])
+
+
 def domain_of_scores(given: Any) -> Domain:
     class Small(Domain):
         schema = SCHEMA
@@ -141,11 +146,11 @@ def domain_of_scores(given: Any) -> Domain:
 
         @batched
         def chance(self, rows: Any) -> Any:
-            return self.model.predict_proba(rows)[:, 1]
+            return ask_singly(self.model.predict_proba, rows)[:, 1]
 
         @batched
         def other(self, rows: Any) -> Any:
-            return self.model.predict_proba(rows)[:, 0]
+            return ask_singly(self.model.predict_proba, rows)[:, 0]
 
         @batched
         def score(self, rows: Any) -> Any:
@@ -187,6 +192,9 @@ def test_proofs_of_probabilities_and_scores_are_those_of_brute_force(
         triple = triple_of(kind, ensures, asked, value)
         cases, bad = brute_force(triple)
         proof = verify(triple.spec, triple.domain, options=PATIENT)
+        if proof.is_vacuous:  # no answer is above the number, or below
+            assert not bad
+            continue
         assert proof.verdict == ("violated" if bad else "holds"), triple.text
         assert (proof.cases, proof.violating) == (cases, (bad, bad)), triple.text
 

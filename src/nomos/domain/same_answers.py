@@ -105,7 +105,10 @@ def is_same_answer(first: Any, second: Any, spread: Spread | None = None) -> boo
         each = spread if isinstance(spread, tuple) else (_none(spread),) * len(first)
         each = each if len(each) == len(first) else (0.0,) * len(first)
         return all(map(is_same_answer, first, second, each))
-    a, b = np.asarray(first), np.asarray(second)
+    try:
+        a, b = np.asarray(first), np.asarray(second)
+    except ValueError:  # lists of many lengths are no array, and the other is no list
+        return False
     if {a.dtype.kind, b.dtype.kind} <= {*"biuf"}:
         same = a.shape == b.shape and _same_numbers(a, b, spread)
         return bool(np.all(same))

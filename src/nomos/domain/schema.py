@@ -73,8 +73,9 @@ class Feature:
 
     def write_many(self, values: Array | list[Any]) -> Array:
         """Return what the columns of many rows hold, shape (rows, width)."""
-        if isinstance(values, np.ndarray) and _is_numbers(values):
-            return values[:, None]
+        are_numbers = isinstance(values, np.ndarray) and values.dtype.kind in "ifb"
+        if are_numbers and np.ndim(values) == 1:
+            return np.asarray(values)[:, None]
         # As objects, numbers of different kinds go into the rows as they are.
         written = np.array([self.write(value) for value in values], dtype=object)
         return written.reshape(-1, self.width)
@@ -96,10 +97,6 @@ class Feature:
     def _known(self, columns: Array) -> Array:
         """Return the columns of the rows that have a value, where one may be missing."""
         return columns[~np.isnan(columns)] if self.takes_missing else columns
-
-
-def _is_numbers(values: Array) -> bool:
-    return values.ndim == 1 and values.dtype.kind in "ifb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +188,8 @@ class Levelled(Feature):
             return self.levels.index(gaps[0])
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
-        known = ", ".join(map(repr, self.levels))
-        raise ValueError(
-            f"feature `{self.name}` has no level {value!r}; it has {known}"
-        )
+        has = ", ".join(map(repr, self.levels))
+        raise ValueError(f"feature `{self.name}` has no level {value!r}; it has {has}")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -291,8 +286,7 @@ class OneHot(Named):
 
     def decode_values(self, columns: Array) -> Array:
         """Return the values held by the columns of many rows."""
-        names: Array = np.array(self.levels, dtype=object)[columns.argmax(axis=1)]
-        return names
+        return np.asarray(np.array(self.levels, object)[columns.argmax(axis=1)])
 
     def write(self, value: Any) -> Array:
         """Return what the columns hold for a value."""

@@ -178,7 +178,8 @@ class Limits:
     def after(self, evaluated: EvaluatedChunk) -> Limits:
         """Return what is left of them behind some cases."""
         tests = self.tests - int(evaluated.accepted.sum())
-        return Limits(tests, self.crashes - len(evaluated.crashes))
+        crashed = sum(not crash.is_unreadable for crash in evaluated.crashes)
+        return Limits(tests, self.crashes - crashed)
 
     @property
     def are_reached(self) -> bool:

@@ -27,7 +27,8 @@ from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, NoSuchNumber
 from nomos.engine.emit import Emitter, function_of
 from nomos.engine.meaning import operators, vectors
-from nomos.engine.program import Program, Running
+from nomos.engine.meaning.running import Running
+from nomos.engine.program import Program
 from nomos.errors import Discard, ModelError, Unreadable
 from nomos.lang import core
 from nomos.lang.dates import date_text

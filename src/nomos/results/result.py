@@ -232,11 +232,9 @@ class Live(Protocol):
     @property
     def domain(self) -> Domain:
         """The domain, which knows how records are shown."""
-        ...
 
     def values(self, bug: Bug, *, shrunk: bool = False) -> Mapping[str, Any] | None:
         """Return the values of a bug, or of its shrunk case; None where it is gone."""
-        ...
 
     def outputs(self, bug: Bug) -> Mapping[str, Any]:
         """Return what the model says in a bug's case, whether it is violated or not."""

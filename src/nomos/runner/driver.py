@@ -1,7 +1,6 @@
 """Run jobs: one loop for every caller, every executor and every number of workers.
 
-Campaigns are planned in ranges of cases, evaluated by workers, and merged in order, so
-that the results are those of one process. Handlers are told what happens.
+Campaigns are planned in ranges, evaluated by workers, merged in order: as by one process.
 """
 
 from __future__ import annotations
@@ -181,10 +180,9 @@ class Driver:
         is_inline = isinstance(self._tasks.pool, InlinePool)
         workers = 0 if is_inline else self._tasks.pool.size
         asked = one.campaign.next_range(workers=workers)
-        if asked is None:
-            return False
-        one.ranges.append(self._submit(one, asked))
-        return True
+        if asked is not None:
+            one.ranges.append(self._submit(one, asked))
+        return asked is not None
 
     def _submit(self, one: _Active, asked: Range) -> tuple[Range, int]:
         key = one.number, one.campaign.seed
@@ -216,8 +214,7 @@ class Driver:
         """Let the clock ring for the campaign whose time is up first."""
         most, alarm = self.options.time, None
         if most is not None and active:
-            left = most - max(one.campaign.seconds for one in active)
-            alarm = max(0.01, left)
+            alarm = max(0.01, most - max(one.campaign.seconds for one in active))
         self._signals.set_alarm(alarm)
 
     def _ask(
@@ -236,8 +233,8 @@ class Driver:
 
     def _can_merge(self, active: Sequence[_Active]) -> bool:
         """Tell whether what comes next is there: it came while another was confirmed."""
-        first = [ticket for one in active for _, ticket in one.ranges[:1]]
-        is_there = any(ticket in self._tasks.answers for ticket in first)
+        first = {ticket for one in active for _, ticket in one.ranges[:1]}
+        is_there = not first.isdisjoint(self._tasks.answers)
         return is_there or any(one.campaign.stop for one in active)
 
     def _merge_all(self, active: list[_Active], finished: dict[int, Result]) -> None:
@@ -361,8 +358,8 @@ class Driver:
         result = self._examine_campaign(one) if done is None else done
         if one.recording is not None:
             one.recording.finish(result)
-        live = Reopened(self._inline, one.job, one.campaign.meter)
-        result = replace(result, live=live)
+        own = self._inline, one.job, one.campaign.meter
+        result = replace(result, live=Reopened(*own))
         self._tell(Finished(one.campaign.subject, one.campaign.seed, result))
         return result
 
@@ -390,8 +387,7 @@ class Driver:
 
     def _can_wait(self, job: Job) -> bool:
         """Tell whether bugs are explained later: what is limited is spent by the campaign."""
-        options = self.options
-        limits = options.calls, options.time, options.max_cost
+        limits = self.options.calls, self.options.time, self.options.max_cost
         return job.is_at_hand and limits == (None, None, None)
 
     def _tell(self, event: Event) -> None:

@@ -20,7 +20,8 @@ from nomos.domain.same_answers import is_same_answer, measure_spread
 from nomos.domain.values import plain
 from nomos.engine.answers import Answers, call_batch
 from nomos.engine.coroutines.hub import Coroutine, Hub
-from nomos.engine.program import Program, blank_spec, draws, isolate_item
+from nomos.engine.meaning.running import draws
+from nomos.engine.program import Program, blank_spec, isolate_item
 from nomos.errors import ModelError, NomosError
 from nomos.results.describe import describe
 

@@ -15,7 +15,8 @@ from nomos.engine.choices import CaseDraws
 from nomos.engine.coroutines.hub import Coroutine, CoroutineWorker, Hub
 from nomos.engine.emit import function_of, lists_of
 from nomos.engine.interpreter import reason
-from nomos.engine.program import Function, Program, Running
+from nomos.engine.meaning.running import Function, Running
+from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import Chunk, Fate
 from nomos.engine.vectorized.columns import Columns
 

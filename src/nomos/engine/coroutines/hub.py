@@ -35,7 +35,7 @@ from nomos.domain.functions import BoundBatched, listen
 from nomos.domain.meter import current_lease
 from nomos.domain.records import Column, items, take, to_column
 from nomos.engine.answers import UNKNOWN, Answers, call_batch, fresh
-from nomos.engine.program import Running
+from nomos.engine.meaning.running import Running
 from nomos.errors import ModelError
 
 MOST_TURNS = 8  # what a case asks of one item more often is not remembered

@@ -32,8 +32,8 @@ from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Coroutine, Hub
 from nomos.engine.emit import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
+from nomos.engine.meaning.running import Function, draws
 from nomos.engine.meaning.vectors import calculate, negate
-from nomos.engine.program import Function, draws
 from nomos.engine.vectorized import forms, vector, wide
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part

@@ -76,10 +76,7 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
         case syntax.Binary(operator=operator) if operator in _LOGIC:
             return _elaborate_logic(scope, expr)
         case syntax.Binary(operator=operator):
-            left, right = (
-                elaborate_expr(scope, expr.left),
-                elaborate_expr(scope, expr.right),
-            )
+            left, right = (elaborate_expr(scope, e) for e in (expr.left, expr.right))
             return elaborate_comparison(scope, operator, left, right, span)
         case syntax.Membership():
             return _elaborate_membership(scope, expr)
@@ -287,11 +284,8 @@ def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
         condition = elaborate_condition(scope, expr.condition, "`if`")
     body = elaborate_expr(scope, expr.body)
     scope.local, scope.bound = outer, bound
-    if (
-        expr.word == "exists"
-        and isinstance(body, core.Logic)
-        and body.operator == "==>"
-    ):
+    is_implication = isinstance(body, core.Logic) and body.operator == "==>"
+    if expr.word == "exists" and is_implication:
         what = "this holds as soon as one index does not have what stands before `==>`"
         help, at = "write `&&`, or `forall`", scope.place_of(expr.span)
         scope.report(Code.MISLEADING_CONDITION, at, what=what, help=help)
