@@ -7,9 +7,10 @@ Before each question the engine is told that a new game begins, so that its tabl
 
 from __future__ import annotations
 
-import atexit
 import random  # noqa: TID251 - one of its own for each row, with the row's seed
 import shutil
+import threading
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -36,6 +37,7 @@ KINDS = {"game": "", "queen": "Q", "rooks": "RR", "queen and rook": "QR"}
 MOST, NEVER = 1000, 99  # centipawns of what is won; moves to a mate that is not seen
 
 
+@cache
 def start_engine(name: str) -> chess.engine.SimpleEngine:
     """Start an engine that speaks UCI, or say how to get it."""
     if name not in ENGINES:
@@ -45,8 +47,14 @@ def start_engine(name: str) -> chess.engine.SimpleEngine:
     if path is None:
         raise DomainError(f"{name} is not here: apt-get install {name}")
     engine = chess.engine.SimpleEngine.popen_uci([path, *more], timeout=60)
-    atexit.register(engine.close)
+    threading.Thread(target=close_at_the_end, args=[engine], daemon=True).start()
     return engine
+
+
+def close_at_the_end(engine: chess.engine.SimpleEngine) -> None:
+    """Close an engine once the program is over: its own thread would wait for it for ever."""
+    threading.main_thread().join()
+    engine.close()
 
 
 def play_at_random(rng: random.Random, plies: int) -> chess.Board:
