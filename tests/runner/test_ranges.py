@@ -63,7 +63,7 @@ def took(plan: Plan, seconds: float, cases: int, busy: float = 1.0) -> None:
 
 
 def test_a_range_may_last_where_a_worker_waits_for_answers() -> None:
-    for busy, count in ((1.0, 64), (0.05, 4096)):
+    for busy, count in ((1.0, 64), (0.05, 8192)):
         plan = Plan(total=None, batch=None)
         took(plan, 0.5, 64, busy)
         planned = plan.next(1e9, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -132,11 +133,15 @@ def test_a_structure_that_is_wrong_at_one_threshold_is_refused(
     monkeypatch.setattr(prove, "extract_structure", read_wrongly)
     monkeypatch.setattr(real, "SCHEMA_ROWS", 100)
     prover = prove.Prover(domain)
+    cases = SimpleNamespace(
+        question=SimpleNamespace(functions=("predict",)),
+        asks={"predict": prove.asker(domain, "predict")},
+    )
     if name is None:
-        assert prover._find_model("predict").compared > 500
+        assert prover._find_model(cases).compared > 500
     elif (name, dtype) != ("less for less or equal", "int32"):  # halves: no matter
         with pytest.raises(NotProvable, match="is not what its model says"):
-            prover._find_model("predict")
+            prover._find_model(cases)
 
 
 def test_bounds_that_contradict_a_violation_are_not_believed(

@@ -39,7 +39,7 @@ _CHARACTERS_ELSEWHERE = {
     "\u2248": "write `isclose(a, b, abs := 0.1)`",
     "\u00a0": "write a plain space",
 }
-_BRACES = "values stand in braces, `in {a, b}`, and a range has dots, `in lo..hi`"
+BRACES = "values stand in braces, `in {a, b}`, and a range has dots, `in lo..hi`"
 _BEFORE_VALUES = ("if", "then", "else", "in", "and", "or", "not")
 _INTERVAL = re.compile(r"[^()\[\]{};]*\)")
 _LISTED = re.compile(r"\bin\s*(\[)[^\[\]]*\Z")
@@ -72,7 +72,7 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
             return _syntax_error_at(
                 at, "`[`", "`{`", "write `in lo..hi`, with both ends"
             )
-        return _syntax_error_at(at, "`[`", "`{`", _BRACES)
+        return _syntax_error_at(at, "`[`", "`{`", BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
         return Code.CHAINED_COMPARISON.at(at, operator=token)
     if at.start == chunk.start:
@@ -148,7 +148,7 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     if words[1] in (*_QUANTIFIERS, "if") and kind == "NAME":
         return f"put `{words[1]} ...` in parentheses"
     if words == ["[", "in"]:
-        return _BRACES
+        return BRACES
     if "//" in before:
         return _DIVISION_ELSEWHERE
     token = words[0]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
+from nomos.lang.reading.syntax_errors import BRACES
 from nomos.lang.reading.tree import find_block
 
 _MEANT = re.compile(r"did you mean `([^`]+)`\?")
@@ -72,7 +73,7 @@ def _from_help(source: Source, at: Span, help: str) -> Iterator[Fix]:
         yield Fix("Write a plain space", ((at, " "),))
     elif "`//` starts a comment" in help:
         yield _division_fix(text.rindex("//", 0, at.end))
-    elif help == "write the values in braces: `in {a, b}`":
+    elif help == BRACES:
         closing = text.find("]", at.start)
         if closing >= 0:
             edits = ((at, "{"), (Span(closing, closing + 1), "}"))
