@@ -265,8 +265,8 @@ def _parse_plain(cells: Array, point: int) -> tuple[Array, Array]:
 
 def _find_last(marks: Array) -> Array:
     """Return the place of the last mark in each row, from 1; 0 where it has none."""
-    packed = np.packbits(marks, bitorder="little")
-    packed = packed.reshape(len(marks), marks.shape[1] // 8)
+    shape = len(marks), marks.shape[1] // 8
+    packed = np.packbits(marks, bitorder="little").reshape(shape)
     bits = np.zeros(len(marks), np.uint32)
     for place in range(packed.shape[1]):
         bits |= packed[:, place].astype(np.uint32) << np.uint32(8 * place)
