@@ -44,7 +44,7 @@ class PoolStarts(StartChooser):
         super().__init__(seed)
         self._all = [Start("", "s1", state) for state in CartPole().inputs()]
 
-    def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
+    def take_starts(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
     def pick_start(self) -> Start:

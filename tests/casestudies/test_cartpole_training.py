@@ -7,6 +7,7 @@ import pytest
 
 from casestudies.cartpole import guided
 from casestudies.cartpole.cartpole import CartPole
+from casestudies.guiding.starts import Start
 from casestudies.lunar.policy import load_policy
 
 pytestmark = pytest.mark.skipif(
@@ -66,7 +67,8 @@ def test_runs_that_are_in_the_file_are_not_made_again(tmp_path, monkeypatch, cap
 
 def test_the_pool_arm_starts_from_states_of_the_pool_both_as_they_are_and_longer():
     chooser = guided.PoolStarts([1])
-    chooser.update([], [])
+    bug = Start("bug", "s2", None)
+    chooser.take_starts([bug], [bug])
     chooser.probability = 1.0
     lengths = {state.length for state in CartPole().inputs()}
     known = [chooser.choose_start().state.length in lengths for _ in range(400)]

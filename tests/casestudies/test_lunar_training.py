@@ -251,11 +251,13 @@ def test_a_study_goes_on_where_it_was_stopped_and_draws_its_curves(
 @needs_training
 def test_the_pool_arm_starts_from_states_of_the_pool_both_as_they_are_and_lowered():
     from casestudies.fuzzing import load_pool
+    from casestudies.guiding.starts import Start
     from casestudies.lunar.guided.run import PoolStarts
     from casestudies.lunar.state import from_row
 
     chooser = PoolStarts([1])
-    chooser.update([], [])
+    bug = Start("bug", "s2", None)
+    chooser.take_starts([bug], [bug])
     chooser.probability = 1.0
     pads = {
         from_row(row).pad for row in load_pool(bases.HERE.parent / "pool.npz").states

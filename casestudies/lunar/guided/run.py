@@ -39,7 +39,7 @@ class PoolStarts(StartChooser):
         lowerable = [s for s in states if lowered_pads(s)[0] < lowered_pads(s)[1]]
         self._all = [Start("", "s1", state) for state in lowerable]
 
-    def update(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
+    def take_starts(self, newest: Sequence[Start], everything: Sequence[Start]) -> None:
         """Leave the bugs of a test alone."""
 
     def pick_start(self) -> Start:
