@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from casestudies.guided_games.games import Flags, Game, Rows
 
+_MANY = 2048  # games of a pool side by side
+
 Scores = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
 
@@ -75,21 +77,22 @@ def grow_pool(
 ) -> Rows:
     """Return moments of games that policies play with some of their moves at random.
 
-    From a usual start, one of the policies plays 0 to 100 steps; up to three in ten of
-    its moves are drawn from all actions alike. Games that end before are left out.
+    From a usual start, a policy plays up to a fifth of the longest game; up to three in
+    ten of its moves are drawn from all actions alike. Games that end before are left out.
     """
     found: list[Rows] = []
     while sum(map(len, found)) < count:
         for scores in policies:
-            rows = game.begin(256, rng)
-            last, astray = rng.integers(0, 101, 256), rng.uniform(0, 0.3, 256)
-            alive = np.ones(256, dtype=bool)
-            for step in range(101):
+            rows = game.begin(_MANY, rng)
+            last = rng.integers(0, game.limit // 5 + 1, _MANY)
+            astray = rng.uniform(0, 0.3, _MANY)
+            alive = np.ones(_MANY, dtype=bool)
+            for step in range(game.limit // 5 + 1):
                 found += [rows[alive & (last == step)].copy()]
                 actions = choose_actions(scores(game.observe(rows)), 0, rng)
-                random = rng.integers(0, game.actions, 256)
-                actions = np.where(rng.random(256) < astray, random, actions)
-                good, bad = game.step(rows, actions, rng)
-                alive &= ~(good | bad)
+                random = rng.integers(0, game.actions, _MANY)
+                actions = np.where(rng.random(_MANY) < astray, random, actions)
+                won, lost = game.step(rows, actions, rng)
+                alive &= ~(won | lost)
     pool = np.concatenate(found)
     return pool[rng.permutation(len(pool))[:count]]

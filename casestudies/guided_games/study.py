@@ -34,16 +34,14 @@ ARMS = ("normal", "guided", "pool", "demonstrations")
 BASE_STEPS = 300_000
 TOTAL_STEPS = 300_000  # of each run, tests included
 RATE = 5e-4
-TEST_EVERY = 8  # rollouts
-TEST_CASES = 1_000
-SHARE_GROWTH, LARGEST_SHARE = (
-    0.1,
-    0.5,
-)  # of the episodes that start from bugs or the pool
+TEST_EVERY = 16  # rollouts
+TEST_CASES = 500
+# Of the episodes, how many start from bugs or the pool; it grows with each test.
+SHARE_GROWTH, LARGEST_SHARE = 0.1, 0.5
 MOST_BUGS = 500  # the newest are kept
 ATTEMPTS = 30  # to win a game that was lost, with drawn actions
 NOISES = (1.0, 2.0)
-IMITATION_STEPS, KL_WEIGHT = 16, 0.5
+IMITATION_STEPS, KL_WEIGHT = 4, 1.0
 HELD_OUT = 60_000
 POOL = 20_000
 FRESH_GAMES = 2_000
@@ -126,16 +124,17 @@ class Practice:
         return steps
 
 
-def imitate(learner: Any, base: Any, moves: list[Moves], rng: Any) -> None:
-    """Move the policy towards the moves that won, and hold it near the base."""
+def imitate(learner: Any, moves: list[Moves], rng: np.random.Generator) -> None:
+    """Move the policy towards the moves that won, and hold it near what it was."""
     views = torch.from_numpy(np.concatenate([seen for seen, _ in moves]))
     actions = torch.from_numpy(np.concatenate([acted for _, acted in moves]))
     policy = learner.policy
+    with torch.no_grad():
+        former = policy.get_distribution(views).distribution.logits
     for _ in range(IMITATION_STEPS):
         some = torch.from_numpy(rng.integers(len(views), size=min(256, len(views))))
         now = policy.get_distribution(views[some]).distribution
-        with torch.no_grad():
-            before = base.policy.get_distribution(views[some]).distribution
+        before = torch.distributions.Categorical(logits=former[some])
         drift = torch.distributions.kl_divergence(before, now).mean()
         loss = KL_WEIGHT * drift - now.log_prob(actions[some]).mean()
         policy.optimizer.zero_grad()
@@ -154,7 +153,7 @@ def go_on(game: Game, base: Any, pool: Rows, arm: str, seed: int) -> tuple[Any, 
     def before_rollout(number: int) -> int:
         steps = 0 if number % TEST_EVERY else practice.take_test(learner)
         if practice.moves:
-            imitate(learner, base, practice.moves, rng)
+            imitate(learner, practice.moves, rng)
         return steps
 
     stop = StopAfter(TOTAL_STEPS, before_rollout)
