@@ -30,11 +30,11 @@ from nomos.domain.records import (
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Coroutine, Hub
-from nomos.engine.emit import compares_plainly
+from nomos.engine.expressions import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.running import Function, draws
 from nomos.engine.meaning.vectors import calculate, negate
-from nomos.engine.vectorized import forms, vector, wide
+from nomos.engine.vectorized import forms, vector
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.engine.vectorized.wide import Items
@@ -118,10 +118,7 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                found = wide.quantifier(self, expr, at, scope)
-                return (
-                    forms.quantifier(self, expr, at, scope) if found is None else found
-                )
+                return forms.quantifier(self, expr, at, scope)
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
