@@ -24,6 +24,7 @@ from nomos.lang.checking.types import (
     wrong_type,
 )
 from nomos.lang.reading import syntax
+from nomos.lang.reading.habits import remedies
 from nomos.lang.types import (
     BUILT_IN,
     NUMBERS,
@@ -33,23 +34,6 @@ from nomos.lang.types import (
 )
 
 _PYTHON_NAMES = frozenset(dir(builtins))
-# Functions of Python and SQL, and what the language has for them.
-FUNCTIONS_ELSEWHERE = {
-    **{word: f"write `{word} i in xs: e`" for word in ("count", "avg")},
-    **dict.fromkeys(("avg", "average"), "write `mean i in xs: e`"),
-    **dict.fromkeys(("ifelse", "iif", "if_else"), "write `if c then a else b`"),
-    **dict.fromkeys(("allclose", "approx"), "write `isclose(a, b, abs := 0.1)`"),
-    **dict.fromkeys(("uniform", "random"), "write `randReal(a, b)`"),
-    **dict.fromkeys(("median", "argmax", "argmin", "distinct"), ""),
-    "map": "write `[e for x in xs]`",
-    "all": "write `forall i in xs: e`",
-    "any": "write `exists i in xs: e`",
-    "range": "write the first and the last: `in 0..2`",
-    **dict.fromkeys(("isnan", "isna", "isnull", "is_null"), "write `missing(a)`"),
-    "pow": "write `a ** b`",
-    "not": "write `!`",
-    **dict.fromkeys(("float", "int", "str", "bool"), "convert it in the block"),
-}
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 # What the arguments of a built-in function may be.
 _TAKES = {
@@ -129,7 +113,7 @@ def resolve_function(
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
             listed = list_names(names)
-            help = FUNCTIONS_ELSEWHERE.get(name.lower())
+            help = remedies("functions").get(name.lower())
             if help is None and name not in _PYTHON_NAMES:
                 help = suggest_nearest(name, names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)

@@ -8,7 +8,6 @@ from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.calls import (
-    FUNCTIONS_ELSEWHERE,
     balance_chain,
     check_body,
     check_ends,
@@ -30,7 +29,7 @@ from nomos.lang.checking.types import (
 )
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.habits import METHODS
+from nomos.lang.reading.habits import method_remedy, remedies
 from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Type
 
@@ -308,7 +307,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
         symbol = scope.symbols.get(qualifier.name)
         if symbol is not None and symbol.kind is not Role.IMPORT:
             words = {"found": f"`{qualifier.name}`", "expected": "a domain's name"}
-            remedy = METHODS.get(expr.function.name, METHODS[""])
+            remedy = method_remedy(expr.function.name)
             scope.report(Code.SYNTAX_ERROR, qualifier.span, **words, help=remedy)
             subject = core.Variable(qualifier.name, span=qualifier.span)
             return core.Call(expr.function.name, (subject,), span=expr.span)
@@ -322,7 +321,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
                 usual = (
                     "only the functions of the imported domain have a dot before them"
                 )
-                known = FUNCTIONS_ELSEWHERE.get(function_name)
+                known = remedies("functions").get(function_name)
                 help = known or suggest_nearest(qualifier.name, imports) or usual
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
