@@ -279,11 +279,9 @@ class Meter:
 
     def most_rerun(self, calls: int) -> int | None:
         """Return how many cases, of so many calls each, are re-run in isolation at most."""
-        return (
-            None
-            if self.limit is None
-            else max(1, self.limit // _RERUN // max(1, calls))
-        )
+        if self.limit is None:
+            return None
+        return max(1, self.limit // _RERUN // max(1, calls))
 
     def is_short(self, spent: Array, calls: Array) -> Array:
         """Tell where a search that has spent so many calls must stop.

@@ -209,12 +209,8 @@ class _Requests:
         if document.parsed.is_library:
             return []
         spec = document.parsed.spec
-        heads = spec.ensures or spec.inputs
-        at = (
-            places.range_of_span(heads[0].span)
-            if heads
-            else places.range_of_span(spec.span)
-        )
+        (head, *_) = *spec.ensures, *spec.inputs, spec
+        at = places.range_of_span(head.span)
         uri = params.text_document.uri
         commands = [types.Command("run", RUN, arguments=[uri])]
         for result in await asyncio.to_thread(last_results, document.path):

@@ -59,12 +59,9 @@ def levels_of(scope: Scope, value: core.Expr) -> FeatureType | None:
             return levels_of(scope, yes) or levels_of(scope, no)
         case core.Call(function=name):
             orders = {} if scope.offer is None else scope.offer.orders
-            known = name in orders
-            return (
-                FeatureType(name, Type.STRING, orders[name], False, True)
-                if known
-                else None
-            )
+            if name not in orders:
+                return None
+            return FeatureType(name, Type.STRING, orders[name], False, True)
         case core.GetFeature(record=record, key=key) if value.type in _LEVELLED:
             return _resolve_feature(scope, record, key, "`getFeat`")
         case _:
