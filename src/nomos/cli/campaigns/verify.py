@@ -172,9 +172,8 @@ def _show_result(result: Result) -> str:
     from nomos.results.verdict import nearest_text, premise_text
 
     proof, lines = result.proof, [str(showable_result(result))]
-    if (
-        proof is not None and proof.verdict == "violated"
-    ):  # else it is among the remarks
+    # Else it is among the remarks
+    if proof is not None and proof.verdict == "violated":
         lines += [f"  {premise_text(premise)}" for premise in proof.premises]
     if proof is not None and proof.witness is not None:
         near = nearest_text(proof)

@@ -209,9 +209,8 @@ class Compared:
     """What the cases of a chunk were first asked about, and whether all else was equal."""
 
     def __init__(self, count: int) -> None:
-        self.first: list[Any] = [
-            None
-        ] * count  # of each case, where it was asked in parts
+        # Of each case, where it was asked in parts
+        self.first: list[Any] = [None] * count
         self.column: Sequence[Any] | None = None  # or of all of them, at once
         self.asked = np.zeros(count, dtype=bool)
         self.again = np.zeros(count, dtype=bool)
