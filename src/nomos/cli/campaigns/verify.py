@@ -14,11 +14,7 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.campaigns.reports import (
-    is_piped,
-    relative_failures,
-    write_reports,
-)
+from nomos.cli.campaigns.reports import is_piped, relative_failures, write_reports
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
 from nomos.files import write_whole

@@ -164,11 +164,7 @@ def find_equal(one: Any, other: Any, count: int) -> Array:
         are_arrays
         and one.shape == other.shape
         and one.ndim
-        and "O"
-        not in (
-            one.dtype.kind,
-            other.dtype.kind,
-        )
+        and "O" not in (one.dtype.kind, other.dtype.kind)
     ):
         return _equal_records(one.reshape(count, -1), other.reshape(count, -1))
     pairs = zip(each(one, count), each(other, count), strict=True)

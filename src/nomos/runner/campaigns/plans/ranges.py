@@ -86,11 +86,7 @@ class Plan:
     """Says which range comes next, larger as long as that is fast."""
 
     def __init__(
-        self,
-        *,
-        total: int | None,
-        batch: int | None,
-        largest: int = LARGEST,
+        self, *, total: int | None, batch: int | None, largest: int = LARGEST
     ) -> None:
         self.space: int | None = None  # how many cases there are, where all are tried
         self.about_space: int | None = None  # about how many, where they are not
