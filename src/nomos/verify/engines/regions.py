@@ -143,9 +143,8 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
         planes += _parse_planes(guard, pair)
     writes = []
     for write in group.writes:
-        writes.append(
-            (write, _parse_line(write.value, pair))
-        )  # refuses what is not whole
+        # Refuses what is not whole
+        writes.append((write, _parse_line(write.value, pair)))
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))
