@@ -25,13 +25,7 @@ from nomos.lang.checking.types import (
 )
 from nomos.lang.reading import syntax
 from nomos.lang.reading.habits import remedies
-from nomos.lang.types import (
-    BUILT_IN,
-    NUMBERS,
-    OVERRIDABLE,
-    Function,
-    Type,
-)
+from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
