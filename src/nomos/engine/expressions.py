@@ -44,28 +44,14 @@ def bind_parameters(
 
 # What the text of an expression is about, beside the functions that a spec may call.
 _MEANING: Names = {
+    **vars(vectors),
+    **vars(operators),
     "inf": math.inf,
     "draw": draw_number,
     "bind": bind_parameters,
-    "calculate": vectors.calculate,
-    "negate": vectors.negate,
     "mean": operators.average,
     "min": operators.BUILT_INS["min"],
     "max": operators.BUILT_INS["max"],
-    **{
-        function.__name__: function
-        for function in (
-            operators.add_up,
-            operators.compare_names,
-            operators.contains,
-            operators.count_true,
-            operators.differ,
-            operators.equal,
-            operators.item_at,
-            operators.list_indices,
-            operators.list_items,
-        )
-    },
 }
 
 

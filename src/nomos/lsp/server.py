@@ -194,8 +194,8 @@ class _Requests:
         if document.parsed.is_library:
             return []
         spec = document.parsed.spec
-        (head, *_) = *spec.ensures, *spec.inputs, spec
-        at = places.range_of_span(head.span)
+        spans = [one.span for one in (*spec.ensures, *spec.inputs, spec)]
+        at = places.range_of_span(spans[0])
         uri = params.text_document.uri
         commands = [types.Command("run", RUN, arguments=[uri])]
         for result in await asyncio.to_thread(results.last_results, document.path):
