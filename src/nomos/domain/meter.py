@@ -29,20 +29,9 @@ from nomos.accepted import CacheMode
 from nomos.device import Array, during
 from nomos.errors import Discard, Stop, Unreadable
 
-Phase = Literal[
-    "set-up",
-    "known bugs",
-    "search",
-    "control",
-    "confirmation",
-    "flakiness check",
-    "grouping",
-    "shrinking",
-    "proof",
-    "display",
-    "selection",
-    "before a kill",
-]
+Phase = Literal["set-up", "known bugs", "search", "control", "confirmation",
+                "flakiness check", "grouping", "shrinking", "proof", "display",
+                "selection", "before a kill"]  # fmt: skip
 _counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
 _MOST_NOTED = 20  # kinds of exceptions; more of them only repeat

@@ -16,9 +16,17 @@ _State = frozenset[str] | None
 # Of a function expression: how many calls of a model its call is; None: it depends.
 CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
-_CONSUMERS = {
-    *["dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"]
-}
+_CONSUMERS = (
+    "dict",
+    "frozenset",
+    "list",
+    "max",
+    "min",
+    "set",
+    "sorted",
+    "sum",
+    "tuple",
+)
 _AS_LONG = ("enumerate", "reversed", "list", "sorted")  # as what they are given
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RUN_ANY_NUMBER_OF_TIMES = _FUNCTIONS | ast.While | ast.ClassDef | ast.GeneratorExp

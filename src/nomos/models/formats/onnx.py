@@ -17,15 +17,10 @@ from nomos.models.recognise import ModelFile
 from nomos.structures.model import Structure
 from nomos.structures.onnx import load_onnx_structure
 
-_INPUTS = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-    "tensor(uint8)": np.uint8,
-    "tensor(bool)": np.bool_,
-}
+_INPUTS: dict[str, Any] = {
+    f"tensor({name})": np.dtype(name).type
+    for name in ("float16", "int64", "int32", "uint8", "bool", "double")
+} | {"tensor(float)": np.float32}
 _LABELS = {"tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)"}
 _SCORES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
 # What a converted scikit-learn classifier gives by default: a list of {label: score}.
