@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
@@ -122,7 +123,8 @@ class Shared:
         allowed = node.allowed
         if allowed is None:
             return param
-        values = [self._require_constant(node, part)[0] for part in children(allowed)]
+        parts = children(allowed)
+        values: list[Any] = [self._require_constant(node, part)[0] for part in parts]
         kind = Type.REAL if param.type in NUMBERS else param.type
         if not all(is_of_type(value, kind) for value in values):
             help = f"its type is {param.type.value}"
@@ -137,8 +139,6 @@ class Shared:
             )
             return param
         low, high = values
-        assert isinstance(low, int | float)
-        assert isinstance(high, int | float)
         return replace(param, low=low, high=high)
 
     def _require_constant(

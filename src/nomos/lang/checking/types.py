@@ -41,7 +41,8 @@ def check_types(
             help = 'write its level as a string, as in `"True"`'
         if wanted == DATES or expr.type is Type.DATE:
             help = 'a date is written `"2024-01-31"`, a step `x1.date + days(30)`'
-        if words == "a record" and expr.type is Type.INT and _is_index(scope, expr):
+        is_index = isinstance(expr, core.Variable) and expr.name in scope.bound
+        if words == "a record" and expr.type is Type.INT and is_index:
             help = f"it is an index: write `xs[{scope.source.slice(expr.span)}]`"
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
@@ -50,10 +51,6 @@ def check_types(
         got = "`null`" if is_null else expr.type.value
         wrong_type(scope, expr.span, what, words, got, help)
     return not wrong
-
-
-def _is_index(scope: Scope, expr: core.Expr) -> bool:
-    return isinstance(expr, core.Variable) and expr.name in scope.bound
 
 
 def wrong_type(
