@@ -105,9 +105,7 @@ def run_specs(  # noqa: PLR0913 - keywords
         raise NomosError("`resume` needs a store, and `store` is False")
     given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
     given |= {"store": store, "handlers": handlers, "verify": verify}
-    taken = {
-        name: accept_option(name, RUN[name], value) for name, value in given.items()
-    }
+    taken = {name: accept_option(name, RUN[name], v) for name, v in given.items()}
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
     jobs = partial(projects.list_jobs, loaded, taken["settings"], taken["models"])

@@ -110,9 +110,8 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     }
     named = [n for n in functions if n in OPTIONS and not callable(functions[n])]
     limits |= {n: functions.pop(n) for n in named}
-    if isinstance(inputs, str) and not (
-        isinstance(spec, SpecText) or _is_spec_text(spec)
-    ):
+    is_text = isinstance(spec, SpecText) or _is_spec_text(spec)
+    if isinstance(inputs, str) and not is_text:
         limits["inputs"], inputs = inputs, None  # the spec's file has a domain
     seed = accept_option("seed", SEED, seed)
     settings = _texts_of(settings, params, model)
@@ -123,9 +122,8 @@ def run(  # noqa: PLR0913 - keywords, each with a default
         if isinstance(spec, SpecText) or _is_spec_text(spec):
             raise NomosError("a spec that stands in a program needs `inputs`")
         more = {"store": store, "handlers": handlers, **limits}
-        return api.only_result(
-            api.run_specs(spec, settings=settings, seeds=[seed], **more)
-        )
+        found = api.run_specs(spec, settings=settings, seeds=[seed], **more)
+        return api.only_result(found)
     options = api.campaign_options(**limits)
     _refuse_workers(options)
     job = _build_job(*_load_spec_text(spec), domain, settings)
@@ -341,9 +339,8 @@ def _list_records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     if hasattr(inputs, "to_list"):  # a column of a frame, which counts by its index
         inputs = inputs.to_list()
     if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__"):
-        raise NomosError(
-            f"inputs must be a table or a sequence of records, not a {kind}"
-        )
+        what = f"a table or a sequence of records, not a {kind}"
+        raise NomosError(f"inputs must be {what}")
     items = [inputs[number] for number in range(len(inputs))]
     if items and isinstance(items[0], tuple) and _is_tensor(items[0][0]):
         records = [np.asarray(item[0]) for item in items]

@@ -46,9 +46,7 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
         given = _build_options().parse_intermixed_args(shlex.split(line))
         result = _run_cell(given, cell, shell)
     except SpecError as error:
-        text = [
-            render_diagnostic(d, error.source, colour=False) for d in error.diagnostics
-        ]
+        text = [render_diagnostic(d, error.source) for d in error.diagnostics]
         echo("\n\n".join(text))
         return None
     except NomosError as error:
@@ -72,9 +70,8 @@ def _run_cell(given: argparse.Namespace, cell: str, shell: Any) -> Any:
     labels = None if given.labels is None else _evaluate_expression(given.labels, shell)
     limits = {} if given.budget is None else {"budget": given.budget}
     text = spec(cell, name=given.name)
-    return run(
-        text, inputs=inputs, labels=labels, seed=given.seed, **limits, **functions
-    )
+    more = {**limits, **functions}
+    return run(text, inputs=inputs, labels=labels, seed=given.seed, **more)
 
 
 def _evaluate_expression(expression: str, shell: Any) -> Any:

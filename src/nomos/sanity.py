@@ -101,9 +101,8 @@ def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck
     called = _find_called_functions(prepared.engine.program)
     if not called:
         name = prepared.subject.property
-        raise NomosError(
-            f"{name}: its block calls no batched function to plant faults in"
-        )
+        said = "its block calls no batched function to plant faults in"
+        raise NomosError(f"{name}: {said}")
     noting, meter = _Noting(), Meter(options.calls)
     run = partial(_run_or_raise, seed=seed, options=options, meter=meter)
     as_it_is = run(_plant_fault(prepared, called, noting.note_answers), runs_left=4)
@@ -322,9 +321,8 @@ def _faults_of(
     if dip is not None:
         found["a dip in what is changed"] = _wrong_where(dip, lambda _: low)
     if subgroup is not None:
-        found["reversed for a subgroup"] = _wrong_where(
-            subgroup, answered.opposite_answer
-        )
+        reverse = _wrong_where(subgroup, answered.opposite_answer)
+        found["reversed for a subgroup"] = reverse
     found[f"always {low}"] = _wrong_where(None, lambda _: low)
     found[f"always {high}"] = _wrong_where(None, lambda _: high)
     return found

@@ -113,9 +113,8 @@ def turned(images: Any, quarters: Any) -> Any:
 def brighter(images: Any, percent: Any) -> Any:
     """Add to all pixels so many hundredths of white, or take them away; then clip."""
     white = _white_level(images)
-    return _clip_pixels(
-        images + _real_amounts(percent, images) * (white / 100), white, images
-    )
+    added = _real_amounts(percent, images) * (white / 100)
+    return _clip_pixels(images + added, white, images)
 
 
 @_for_columns
@@ -363,6 +362,5 @@ def mixed(sounds: Any, noises: Any, decibels: Any) -> Any:
         (x * x).mean(-1, keepdims=True).reshape(level.shape) for x in (sounds, noises)
     )
     loud = lib.where(against > 0, power / lib.where(against > 0, against, 1), 0)
-    return sounds + _as_type(
-        noises * lib.sqrt(loud) * 10 ** (-level / 20), sounds.dtype
-    )
+    added = noises * lib.sqrt(loud) * 10 ** (-level / 20)
+    return sounds + _as_type(added, sounds.dtype)

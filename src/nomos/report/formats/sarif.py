@@ -151,6 +151,5 @@ def _clip_texts(value: Any) -> Any:
         return {_clip_texts(name): _clip_texts(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_clip_texts(inner) for inner in value]
-    return (
-        printable(clip_text(value, _LONGEST_TEXT)) if isinstance(value, str) else value
-    )
+    is_text = isinstance(value, str)
+    return printable(clip_text(value, _LONGEST_TEXT)) if is_text else value

@@ -215,9 +215,7 @@ class Bugs:
 
     def _choose_bugs_to_rerun(self, cases: Array) -> list[int]:
         """Return which new violations are run in isolation, by their rank and case number."""
-        limits = [
-            most for most in (self.most_isolated, self.most_rerun) if most is not None
-        ]
+        limits = [n for n in (self.most_isolated, self.most_rerun) if n is not None]
         if self.until_bug or not limits:
             left = len(cases)
             if self.most_rerun is not None:
@@ -229,9 +227,8 @@ class Bugs:
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
-            mixed = (
-                cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)
-            ) >> np.uint64(40)
+            mixed = cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)
+            mixed = mixed >> np.uint64(40)
             sampled = ranks + np.flatnonzero(mixed % np.uint64(_SAMPLED) == 0)
             chosen += sampled[: left - len(chosen)].tolist()
         return chosen
@@ -359,9 +356,8 @@ class Bugs:
         order = np.argsort(places)
         seen = self.table.count_seen(places[order])
         bugs = list(self._kept.values())
-        found = join_violations(
-            [found for _, found in self._unnamed] or [no_violations()]
-        )
+        unnamed = [found for _, found in self._unnamed]
+        found = join_violations(unnamed or [no_violations()])
 
         def bug(number: int) -> Bug:
             at, times = int(order[number]), seen[number]

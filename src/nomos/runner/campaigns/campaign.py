@@ -217,9 +217,8 @@ class Campaign:
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        if not self.stop and time.time() >= self.meter.find_ends().get(
-            "search", math.inf
-        ):
+        search_ends = self.meter.find_ends().get("search", math.inf)
+        if not self.stop and time.time() >= search_ends:
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))

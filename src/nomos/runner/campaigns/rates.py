@@ -31,8 +31,7 @@ from nomos.results.statistics import Interval, clopper_pearson
 _LEVEL = 0.95
 Ends = tuple[Any, Any]  # of an interval
 _EVERYTHING: Ends = (-math.inf, math.inf)
-
-
+_OVER_BOUND = "its interval reaches over the bound: more cases are needed (--budget)"
 _NO_SAMPLE = "its cases are no sample of all: use --search random, or try all cases"
 
 
@@ -88,9 +87,7 @@ class CampaignRates:
         empty = [self.rates[n].text for n in estimate.used if not cases[n]]
         reason = unfit or (f"no case is one of `{empty[0]}`" if empty else "")
         if not reason and truth is None:
-            reason = (
-                "its interval reaches over the bound: more cases are needed (--budget)"
-            )
+            reason = _OVER_BOUND
         intervals = {
             n: clopper_pearson(hits[n], cases[n])
             for n in estimate.used

@@ -138,9 +138,8 @@ def _values_of(
     if engine.mode != "sequential":
         rows, _, columns = engine.values(cases, with_outputs=True)
         if len(rows):  # else all were cases that only a run in isolation decides
-            return rows[:wanted], {
-                n: items(column)[:wanted] for n, column in columns.items()
-            }
+            values = {name: items(column) for name, column in columns.items()}
+            return rows[:wanted], {name: one[:wanted] for name, one in values.items()}
     found: dict[int, Mapping[str, Any]] = {}
     began = measure_time()
     for row in range(cases.count):
