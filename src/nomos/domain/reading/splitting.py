@@ -130,9 +130,8 @@ class _Splitter:
         names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
-            raise DomainError(
-                f"{self._path} has columns of the same name: {', '.join(twice)}"
-            )
+            named = ", ".join(twice)
+            raise DomainError(f"{self._path} has columns of the same name: {named}")
         self._names, self._pieces = names, [[] for _ in names]
 
 
@@ -181,9 +180,8 @@ def _split_block(block: bytes, separator: str, count: int) -> list[Piece] | None
     starts += quoted
     ends -= quoted
     words = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))
-    pairs = zip(
-        np.ascontiguousarray(starts.T), np.ascontiguousarray(ends.T), strict=True
-    )
+    sides = (np.ascontiguousarray(side.T) for side in (starts, ends))
+    pairs = zip(*sides, strict=True)
     return [_take_cells(block, words, start, end) for start, end in pairs]
 
 

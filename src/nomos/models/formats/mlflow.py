@@ -58,9 +58,8 @@ class PyfuncModel(Adapter):
         made = frame.astype(self._columns)
         whole = made.select_dtypes(["integer", "bool"])
         if not (whole == frame[whole.columns]).all(axis=None):
-            raise ValueError(
-                f"{self.name} takes whole numbers where it was given others"
-            )
+            said = "takes whole numbers where it was given others"
+            raise ValueError(f"{self.name} {said}")
         return made
 
     def label_rows(self, rows: Any) -> Any:
