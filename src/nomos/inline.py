@@ -100,14 +100,8 @@ def run(  # noqa: PLR0913 - keywords, each with a default
 
     Raises SpecError where the spec is wrong.
     """
-    limits: dict[str, Any] = {
-        "budget": budget,
-        "time": time,
-        "calls": calls,
-        "until_bug": until_bug,
-        "search": search,
-        "jobs": jobs,
-    }
+    limits: dict[str, Any] = {"budget": budget, "time": time, "calls": calls}
+    limits |= {"until_bug": until_bug, "search": search, "jobs": jobs}
     named = [n for n in functions if n in OPTIONS and not callable(functions[n])]
     limits |= {n: functions.pop(n) for n in named}
     is_text = isinstance(spec, SpecText) or _is_spec_text(spec)
@@ -272,15 +266,13 @@ def _make_domain(
     """
     table = as_table(inputs)
     source: Any
+    members: dict[str, Any] = {"inputs": lambda self: source}
     if table is not None:
-        source = table.rows
+        source, members["schema"] = table.rows, table.schema
     else:
         source, found = _list_records(inputs)
         labels = found if labels is None else labels
     listed = None if labels is None else np.asarray(labels).tolist()
-    members: dict[str, Any] = {"inputs": lambda self: source}
-    if table is not None:
-        members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
     members["classes"] = {n: c for n, f in functions.items() if (c := _classes_of(f))}
@@ -308,9 +300,9 @@ def _build_method(
     It says what is wrong with the function, if that takes one record only.
     """
     has_answered = False
+    width = None if table is None else table.schema.width
 
     def restore_rows(column: Any) -> Any:
-        width = None if table is None else table.schema.width
         is_rows = isinstance(column, np.ndarray) and column.shape[1:] == (width,)
         return column if table is None or not is_rows else table.original(column)
 

@@ -22,7 +22,6 @@ from nomos.domain.values import plain
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
-from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
@@ -98,7 +97,9 @@ class SanityCheck:
 def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck:
     """Run a spec with the model as it is, and with each fault planted in its answers."""
     options = replace(options, confirm=1, resume=False, accept=False)
-    called = _find_called_functions(prepared.engine.program)
+    program = prepared.engine.program
+    names = sorted(program.spec.code.called)
+    called = [name for name in names if program.find_batched(name) is not None]
     if not called:
         name = prepared.subject.property
         said = "its block calls no batched function to plant faults in"
@@ -149,12 +150,6 @@ def _run_or_raise(
     if result.verdict == "failed":
         raise NomosError(f"{result.name}: {result.problem}")
     return result
-
-
-def _find_called_functions(program: Program) -> list[str]:
-    """Return the batched functions that the block calls."""
-    names = sorted(program.spec.code.called)
-    return [name for name in names if program.find_batched(name) is not None]
 
 
 def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:

@@ -305,13 +305,12 @@ def _restore_bugs(campaign: Campaign, rows: list[Row]) -> None:
     """Bring a campaign's table of violations, and its bugs, to where they were."""
     bugs = [row.bug for row in rows]
     violations = Violations.of(
-        range(len(rows)),
+        [bug.case for bug in bugs],
         [bug.choices for bug in bugs],
         [bug.mask for bug in bugs],
         [math.nan if bug.margin is None else bug.margin for bug in bugs],
     )
     campaign.bugs.table.recall(
-        np.array([bug.case for bug in bugs], dtype=np.int64),
         np.array([row.how for row in rows], dtype=np.int8),
         np.array([bug.seen for bug in bugs], dtype=np.int64),
         violations,
