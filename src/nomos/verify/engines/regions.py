@@ -13,8 +13,7 @@ from nomos.structures.model import Layers
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
 from nomos.verify.question.cases import AskedCases, choose_cases
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
-from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import difference
+from nomos.verify.question.formulas import SIDES, difference, linear, ways
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw

@@ -379,7 +379,7 @@ def _sides(guard: core.Expr) -> list[core.Expr]:
     match guard:
         case core.Compare():
             return [guard.left, guard.right]
-        case core.Logic() | core.Not():
+        case core.Logic() | core.Not() | core.Conditional():
             return [side for part in core.children(guard) for side in _sides(part)]
         case _:
             return [guard, core.Constant(None, span=guard.span)]
