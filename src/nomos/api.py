@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.accepted import FILE, RUN, TakesList, accept_option, meant
+from nomos.accepted import FILE, RUN, accept_option, meant, take_list
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
@@ -39,7 +39,7 @@ def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Disc
     from nomos.runner.project.discovery import discover_specs
 
     every = [named] if isinstance(named, str | Path) else named
-    every = accept_option("specs", TakesList(FILE), every)
+    every = accept_option("specs", take_list(FILE), every)
     return discover_specs([str(one) for one in every], **options)
 
 

@@ -45,8 +45,7 @@ class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> Any:
         """Return the words that may follow."""
-        words = getattr(self.kind, "words", ())
-        return click.Choice(words).shell_complete(ctx, param, incomplete)
+        return click.Choice(self.kind.words).shell_complete(ctx, param, incomplete)
 
 
 FOLDER = NamedPath(file_okay=False)
@@ -87,9 +86,9 @@ _TAKEN: dict[str, Any] = {
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
-    "max_warnings": accepted.TakesWhole(0),
-    "tries": accepted.TakesWhole(1, 1000),
-    "times": accepted.TakesNumber("a number from 1 on", 1),
+    "max_warnings": accepted.take_whole(0),
+    "tries": accepted.take_whole(1, 1000),
+    "times": accepted.take_number("a number from 1 on", 1),
     "format": click.Choice(["text", "json"]),
 }
 CAMPAIGN = (
