@@ -17,6 +17,7 @@ from nomos.report.pictures import (
     wav_bytes,
 )
 from nomos.report.texts import terminal_lines
+from nomos.report.view import IN_BATCH
 from nomos.results.result import Bug
 from nomos.store.rows import BugRecord
 from nomos.terminal import printable
@@ -40,9 +41,7 @@ def bug_heading(record: BugRecord) -> Text:
     about = f"{origin}  case {bug.case}  choices {list(bug.choices)}\n"
     text.append(about, style="dim")
     if bug.confirmed == "batch":
-        text.append(
-            "  failed again in a batch of other cases, not in isolation\n", style="dim"
-        )
+        text.append(f"  {IN_BATCH}\n", style="dim")
     return text
 
 
