@@ -17,20 +17,10 @@ from nomos.texts.changing import load_wording
 _NO_WORD = re.compile(r"\W+")
 
 __all__ = [
-    "additive",
-    "better_when_easier",
-    "exchangeable",
-    "fair",
-    "invariant",
-    "like_missing",
-    "monotone",
-    "robust",
-    "symmetric",
-    "text_kinds",
-    "text_relation",
-    "transitive",
-    "triangle",
-]
+    "additive", "better_when_easier", "exchangeable", "fair", "invariant",
+    "like_missing", "monotone", "robust", "symmetric", "text_kinds", "text_relation",
+    "transitive", "triangle",
+]  # fmt: skip
 
 
 def monotone(

@@ -23,24 +23,10 @@ from nomos.domain.fields import Draws
 from nomos.texts.changing import TextChanges
 
 __all__ = [
-    "blurred",
-    "brighter",
-    "contrasted",
-    "cropped",
-    "lower_case",
-    "mirrored",
-    "misspelt",
-    "mixed",
-    "noisy",
-    "occluded",
-    "reordered",
-    "rotated",
-    "scaled",
-    "shifted",
-    "spaced_out",
-    "turned",
-    "upper_case",
-]
+    "blurred", "brighter", "contrasted", "cropped", "lower_case", "mirrored",
+    "misspelt", "mixed", "noisy", "occluded", "reordered", "rotated", "scaled",
+    "shifted", "spaced_out", "turned", "upper_case",
+]  # fmt: skip
 
 _COLOURS = (1, 3, 4)
 _BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing

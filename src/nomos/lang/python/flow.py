@@ -17,16 +17,8 @@ _State = frozenset[str] | None
 CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
 _CONSUMERS = {
-    "dict",
-    "frozenset",
-    "list",
-    "max",
-    "min",
-    "set",
-    "sorted",
-    "sum",
-    "tuple",
-}
+    "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple",
+}  # fmt: skip
 _RUN_ANY_NUMBER_OF_TIMES = (
     ast.While,
     ast.FunctionDef,

@@ -18,13 +18,8 @@ from nomos.models.kinds import ModelKind, all_kinds
 from nomos.models.recognise import recognise
 
 _WITHIN = (
-    "",
-    "model.keras",
-    "data/model.keras",
-    "model.pt2",
-    "model.pth",
-    "model.skops",
-)
+    "", "model.keras", "data/model.keras", "model.pt2", "model.pth", "model.skops",
+)  # fmt: skip
 
 
 class PyfuncModel(Adapter):
