@@ -169,12 +169,11 @@ class Engine:
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
-    ) -> tuple[Array, Array, dict[str, Column]]:
+    ) -> tuple[Array, tuple[Array, Array], dict[str, Column]]:
         """Return which cases come to their block, or its end, and what their names are.
 
-        The second result is where in the source the first input was drawn. Only the
-        cases at `rows` are meant, if given. Those that only a run in isolation could judge are
-        left out.
+        The second result is their choices, and how many each has. Only the cases at
+        `rows` are meant, if given. Those that only a run in isolation could judge are left out.
         """
         program = self.program
         chunk = Chunk(program, cases)
@@ -187,17 +186,15 @@ class Engine:
             if with_outputs and not columns.is_empty:
                 names += program.spec.outputs
                 self._block(columns, Answers(0))
-            nowhere = np.empty(0, dtype=np.int64)
             if columns.is_empty:
-                return chunk.rows, nowhere, {}
+                return chunk.rows, chunk.choices_of(chunk.rows), {}
             for name in names:  # a value that was put off may let cases leave
                 columns.column(name)
             chunk.settle()
-            first = columns.scope[program.spec.inputs[0]].places
-            places = nowhere if first is None else first
+            choices = chunk.choices_of(np.arange(len(chunk.rows)))
             values = {name: columns.column(name) for name in names}
             dates = {n: days_as_dates(values[n]) for n in program.spec.dates & {*names}}
-            return chunk.rows, places, values | dates
+            return chunk.rows, choices, values | dates
 
     def run(
         self,
