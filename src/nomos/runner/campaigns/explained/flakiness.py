@@ -204,26 +204,15 @@ def check_cases(
         return FlakinessFound(error=f"inputs() gives other inputs {where}")
     comparison = _Comparison(sample)
     order = np.random.default_rng(sample.result.seed).permutation(sample.cases.count)
-    is_sequential, error = engine.mode == "sequential", ""
-    is_short = sample.is_red and not is_sequential
+    has_batches, error = engine.mode != "sequential", ""
+    is_short = sample.is_red and has_batches
     alone = order[:_ALONE_OF_VIOLATED] if is_short else order
     again: list[int] = []  # their places
-    began = measure_time()
     try:
-        for number, place in enumerate(alone.tolist()):
-            if number == 1:  # the first one waits for what a model loads
-                began = measure_time()
-            if _is_late(len(again), began, sample.seconds):
-                break
-            watch.mark(WHOLE_CHUNK)
-            outcome = engine.interpreter.run(sample.cases.isolate_case(place))
-            if outcome.verdict not in NOT_EVALUATED:
-                again.append(place)
-                _compare_isolated(comparison, place, outcome)
-        left = sample.seconds - (measure_time() - began)
+        left = _rerun_isolated(engine, comparison, alone.tolist(), again)
         if is_short and len(again) == len(alone):
             again = order.tolist()
-        if not is_sequential:
+        if has_batches:
             sizes = _SIZES_OF_VIOLATED if is_short else _SIZES
             _compare_batches(engine, comparison, again, sizes, left)
             is_cheap = current_lease().calls_left is None
@@ -243,6 +232,24 @@ def check_cases(
         error,
         tuple(sorted(_SLOW & sys.modules.keys())),
     )
+
+
+def _rerun_isolated(
+    engine: Engine, comparison: _Comparison, places: Sequence[int], again: list[int]
+) -> float:
+    """Run cases in isolation and note those that ran; return how much time is left."""
+    sample, began = comparison.sample, measure_time()
+    for number, place in enumerate(places):
+        if number == 1:  # the first one waits for what a model loads
+            began = measure_time()
+        if _is_late(len(again), began, sample.seconds):
+            break
+        watch.mark(WHOLE_CHUNK)
+        outcome = engine.interpreter.run(sample.cases.isolate_case(place))
+        if outcome.verdict not in NOT_EVALUATED:
+            again.append(place)
+            _compare_isolated(comparison, place, outcome)
+    return sample.seconds - (measure_time() - began)
 
 
 def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> None:
