@@ -53,7 +53,7 @@ class FlakinessChecks:
             return result
         plain = replace(result, live=None, bugs=(), crashes=())
         sample: FlakinessSample = ask(meter, job, _PHASE, "sample_cases", plain)
-        if not len(sample.rows):
+        if not sample.cases.count:
             return result
         is_fresh = result.verdict != "violated" and self._can_be_fresh(job)
         if self.options.placement.is_rounded:  # its answers differ by batch as it is

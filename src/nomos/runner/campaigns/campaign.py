@@ -89,8 +89,7 @@ class Campaign:
         self.can_resume = True  # whether a campaign can go on from `next_first`
         self.remembered: Any = None  # of answers, where it was stopped
         self._inputs = ""  # their checksum, as the first worker has them
-        self.stop = ""  # why it ended
-        self.problem = ""
+        self.stop = self.problem = ""  # why it ended, and what it is short of
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
@@ -100,8 +99,8 @@ class Campaign:
     @property
     def cases(self) -> int | None:
         """How many tests there may be; None where nothing limits them."""
-        unlimited = self.plan.is_listed and self.options.budget is None
-        return None if unlimited else self.options.cases
+        has_limit = not self.plan.is_listed or self.options.budget is not None
+        return self.options.cases if has_limit else None
 
     @property
     def seconds(self) -> float:
@@ -170,7 +169,9 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input, shares=workers > 1)
+        early = not (workers or self.options.until_bug or self.options.time)
+        how = {"shares": workers > 1, "may_end_early": early}
+        planned = self.plan.next(wanted, per_input, **how)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -201,7 +202,7 @@ class Campaign:
         """Count a range's verdicts and confirm its new violations, in order."""
         events: list[Event] = []
         is_whole = asked.stop is None
-        ends = is_whole and self.plan.total == asked.first + asked.count
+        is_last = is_whole and self.plan.total == asked.first + asked.count
         for evaluated in parts:
             self._inputs = self._inputs or evaluated.inputs
             if evaluated.inputs not in ("", self._inputs):  # no case is what it was
@@ -210,26 +211,27 @@ class Campaign:
                 events += self._take(evaluated, confirm)
         self.plan.took(parts)
         self.plan.learn(asked, parts)
+        if asked.longest_s < math.inf and is_whole:  # it may have ended early
+            self._planned = self.plan.next_first = self.next_case
         if not self.plan.is_listed:
             self.next_first = self.next_case
         elif is_whole and not self.stop:
             self.next_first = asked.first + asked.count
-            self.stop = EVERY_CASE if ends else ""
+            self.stop = EVERY_CASE if is_last else ""
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        search_ends = self.meter.find_ends().get("search", math.inf)
-        if not self.stop and time.time() >= search_ends:
+        ends = self.meter.find_ends().get("search", math.inf)
+        if not self.stop and time.time() >= ends:
             self.stop = LATE
         counts = self.counts()
         events.append(Progress(self.subject, self.seed, counts, self.next_case))
         return events
 
     def _take(self, evaluated: EvaluatedChunk, confirm: Confirm) -> list[Event]:
-        end, why = self._end(evaluated)
         events: list[Event] = []
-        crashes = list(evaluated.crashes)
-        found = evaluated.violations
+        end, why = self._end(evaluated)
+        crashes, found = list(evaluated.crashes), evaluated.violations
         if len(found):
             calls = max(self.totals.k, int(evaluated.calls[:end].max(initial=0)))
             self.bugs.limit_reruns(self.meter, calls)
@@ -269,8 +271,8 @@ class Campaign:
         if self.meter.limit is not None:
             spent = self.spent + np.cumsum(evaluated.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, evaluated.calls))[1:]
-            short = self.meter.is_short(spent, calls)
-            found.append((find_reached(short, 1), _CALLS_SPENT))
+            is_short = self.meter.is_short(spent, calls)
+            found.append((find_reached(is_short, 1), _CALLS_SPENT))
         drawn = totals.tests, totals.discarded + totals.unchanged
         starved = None if self.plan.is_listed else find_starved(evaluated, *drawn)
         if starved is not None:

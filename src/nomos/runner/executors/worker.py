@@ -269,7 +269,7 @@ class Worker:
         self, prepared: Prepared, stream: Stream, asked: Range
     ) -> Iterator[EvaluatedChunk]:
         """Evaluate cases chunk by chunk, as long as the limits and the calls go."""
-        limits, before = Limits(asked.tests, asked.crashes), 0
+        limits, before = Limits(asked.tests, asked.crashes, asked.longest_s), 0
         how = {"one_by_one": asked.one_by_one}
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
