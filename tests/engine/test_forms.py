@@ -237,8 +237,8 @@ class Odd(Domain):
 @pytest.mark.parametrize(
     ("ensures", "said"),
     [
-        ("d1.bytes <= 3", "say for which items it holds: `forall i in p: p[i] <= 3`"),
-        ("sum(d1.wide) <= 3", "say for which items it holds"),
+        ("d1.bytes <= 3", "write for which items: `forall i in p: p[i] <= 3`"),
+        ("sum(d1.wide) <= 3", "write for which items"),
         ("norm(d1.ragged) <= 3", "ValueError: items of several lengths are no vector"),
         ("norm(d1.large) <= 3", "OverflowError: a vector holds numbers that are too"),
         ("max(d1.bytes ** 20) <= 3", "OverflowError: a vector holds numbers that are"),

@@ -233,7 +233,7 @@ def format_traceback(error: BaseException, spec: str) -> str:
     lines += traceback.format_list(own or shown)
     lines += traceback.format_exception_only(error)
     if re.search("(truth|Boolean) value of .* ambiguous", str(error)):
-        lines += "Of a vector, say for which items it holds: `forall i in p: p[i] <= 3`\n"
+        lines.append("Of a vector, write for which items: `forall i in p: p[i] <= 3`\n")
     return "".join(lines)
 
 
