@@ -116,46 +116,49 @@ def _joined_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
     """
     classes, is_boosted = getattr(estimator, "classes_", None), "AdaBoost" in name
     members = [_read_member(member, given, name) for member in estimator.estimators_]
-    weights: Any = getattr(estimator, "estimator_weights_", None)
-    if not is_boosted:
-        weights = getattr(estimator, "_weights_not_none", None)
+    named = "estimator_weights_" if is_boosted else "_weights_not_none"
+    weights: Any = getattr(estimator, named, None)
     weights = np.ones(len(members)) if weights is None else np.asarray(weights)
     votes = is_boosted or getattr(estimator, "voting", "") == "hard"
     count = sum(len(member.trees) for member in members)
     width, base, trees = 1 if classes is None else len(classes), np.zeros(1), []
     known: Any = classes if is_boosted else np.arange(width)
     features = getattr(estimator, "estimators_features_", [None] * len(members))
-    for member, weight, own in zip(
-        members, weights / weights.sum(), features, strict=False
-    ):
+    shares = weights / weights.sum()
+    for member, share, own in zip(members, shares, features, strict=False):
         if classes is None:
-            base = base + weight * member.base
+            base = base + share * member.base
         elif votes and len(member.trees) > 1:
             raise NotProvable(f"{name} whose members are sums, and vote with labels")
         for tree in member.trees:
-            value = weight * tree.value
+            value = share * tree.value
             if classes is not None:
                 value = np.zeros((len(tree.left), width))
                 value[:, np.searchsorted(known, member.labels)] = tree.value
-                chosen = np.eye(width)[value.argmax(axis=1)]
                 if votes:
-                    value = weight * chosen
+                    value = _vote(value, share, is_boosted=is_boosted)
                 else:
-                    value = value * (count * weight / len(member.trees))
-            if is_boosted:
-                value = value - weight * (1 - chosen) / (width - 1)
-                value = value[:, 1:] - value[:, :1] if width == 2 else value
+                    value = value * (count * share / len(member.trees))
             feature = tree.feature if own is None else np.asarray(own)[tree.feature]
             trees.append(replace(tree, value=value, feature=feature))
-    return _sum_trees(
-        estimator,
+    base = base if classes is None else np.zeros(trees[0].value.shape[1])
+    is_one = count == len(members) and getattr(estimator, "n_jobs", None) in (None, 1)
+    chances: Chances = "" if classes is None or votes else "mean"
+    columns, more = (
         given.as_numbers(np.float32),
-        trees,
-        base if classes is None else np.zeros(trees[0].value.shape[1]),
-        in_order=count == len(members)
-        and getattr(estimator, "n_jobs", None) in (None, 1),
-        chances="" if classes is None or votes else "mean",
+        {"in_order": is_one, "chances": chances},
     )
+    return _sum_trees(estimator, columns, trees, base, **more)
+
+
+def _vote(value: Array, share: float, *, is_boosted: bool) -> Array:
+    """Return votes for the labels of nodes; of two labels AdaBoost has one score."""
+    width = value.shape[1]
+    chosen = np.eye(width)[value.argmax(axis=1)]
+    if not is_boosted:
+        return share * chosen
+    votes = np.where(chosen, share, -share / (width - 1))
+    return votes[:, 1:] - votes[:, :1] if width == 2 else votes
 
 
 def _read_member(member: Any, given: ModelColumns, name: str) -> Trees:
@@ -253,9 +256,8 @@ def _trace_one_hot(encoder: Any, origins: Origins) -> Origins:
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
     dropped = encoder.drop_idx_
     drops = [None] * len(origins) if dropped is None else dropped
-    parts = zip(
-        _trace_encoding(encoder, origins), encoder.categories_, drops, strict=True
-    )
+    traced = _trace_encoding(encoder, origins)
+    parts = zip(traced, encoder.categories_, drops, strict=True)
     found: Origins = ()
     for one, levels, drop in parts:
         found += (one,) * (len(levels) - (drop is not None))
@@ -273,9 +275,8 @@ def _trace_steps(_: Any, origins: Origins) -> Origins:
 def _trace_bins(discretizer: Any, origins: Origins) -> Origins:
     if discretizer.encode == "ordinal":
         return _trace_steps(discretizer, origins)
-    counts = zip(
-        _trace_encoding(discretizer, origins), discretizer.n_bins_, strict=True
-    )
+    traced = _trace_encoding(discretizer, origins)
+    counts = zip(traced, discretizer.n_bins_, strict=True)
     return tuple(one for one, count in counts for _ in range(count))
 
 
