@@ -140,9 +140,8 @@ class SpecItem(pytest.Item):
 
         error = excinfo.value
         if isinstance(error, SpecError):
-            return "\n".join(
-                render_diagnostic(d, error.source) for d in error.diagnostics
-            )
+            drawn = (render_diagnostic(d, error.source) for d in error.diagnostics)
+            return "\n".join(drawn)
         if isinstance(error, PropertyViolated | NomosError):
             return printable(str(error))
         return super().repr_failure(excinfo, *args)

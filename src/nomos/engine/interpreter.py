@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -200,6 +201,8 @@ def format_traceback(error: BaseException, source: Source, at: Span | None) -> s
     lines = ["Traceback (most recent call last):\n"]
     lines += traceback.format_list(own or frames)
     lines += traceback.format_exception_only(error)
+    if re.search("(truth|Boolean) value of .* ambiguous", str(error)):
+        lines.append("Of a vector, write for which items: `forall i in p: p[i] <= 3`\n")
     return "".join(lines)
 
 

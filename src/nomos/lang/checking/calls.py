@@ -24,7 +24,7 @@ _TAKES = {
     "randInt": (types.INTEGER | types.DATES, "integers"),
     "randReal": (NUMBERS | types.DATES, "numbers"),
     "unseen": (frozenset({Type.STRING}), "the name of a level in quotes"),
-    "date": (types.DATES, 'a date in quotes, such as `"2024-01-31"`,'),
+    "date": (types.DATES, 'a date such as `"2024-01-31"`'),
     "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
     "len": (
@@ -35,7 +35,7 @@ _TAKES = {
     "max": (types.ORDERED, "numbers or strings"),
     "abs": (NUMBERS, "numbers"),
     "isclose": (NUMBERS | {Type.RECORD}, "numbers, vectors or records"),
-    "norm": (frozenset({Type.RECORD}), "a vector"),
+    "norm": (types.RECORD, "a vector"),
     **dict.fromkeys(("sqrt", "exp", "log"), (NUMBERS, "numbers or vectors")),
     **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
@@ -74,11 +74,10 @@ def resolve_call(
         return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
     if known is BUILT_IN.get(name):
         return _built_in(scope, name, arguments, span)
-    for given in arguments:
-        if known.batched and len(arguments) == 1 and given.type is Type.LIST:
-            help = f"ask for each of them: `[{name}(x) for x in xs]`"
-            got = given.type.value
-            types.wrong_type(scope, given.span, f"`{name}`", "a record", got, help)
+    asked = arguments if known.batched and len(arguments) == 1 else ()
+    for one in asked:
+        if one.type is Type.LIST or (types.is_index(scope, one) and scope.has_features):
+            types.check_types(scope, f"`{name}`", types.RECORD, "a record", one)
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
@@ -129,7 +128,8 @@ def _built_in(
     check_no_names(scope, what, arguments)
     if name in ("isclose", "norm"):
         tolerances = others[1:] if name == "isclose" else others
-        types.check_types(scope, what, NUMBERS, "numbers", *tolerances)
+        kinds = "1, 2 or `inf`" if name == "norm" else "numbers"
+        types.check_types(scope, what, NUMBERS, kinds, *tolerances)
         others = others[:1] if name == "isclose" else []
     types.check_types(
         scope, what, wanted, words, first, *(() if name == "round" else others)

@@ -246,9 +246,8 @@ class _Straight:
     def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
         """Return the block as lets, None if it is more than that."""
         try:
-            return tuple(
-                let for node in statements for let in self._translate_statement(node)
-            )
+            lets = map(self._translate_statement, statements)
+            return tuple(let for some in lets for let in some)
         except _NotStraight:
             return None
 

@@ -16,17 +16,9 @@ _State = frozenset[str] | None
 # Of a function expression: how many calls of a model its call is; None: it depends.
 CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
-_CONSUMERS = (
-    "dict",
-    "frozenset",
-    "list",
-    "max",
-    "min",
-    "set",
-    "sorted",
-    "sum",
-    "tuple",
-)
+_CONSUMERS = {
+    "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple",
+}  # fmt: skip
 _AS_LONG = ("enumerate", "reversed", "list", "sorted")  # as what they are given
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RUN_ANY_NUMBER_OF_TIMES = _FUNCTIONS | ast.While | ast.ClassDef | ast.GeneratorExp
@@ -125,9 +117,8 @@ class _Flow:
 
     def _run_for(self, loop: ast.For, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.iter)
-        after, jumps = self._run_loop_body(
-            loop.body, before | names_bound_by([loop.target])
-        )
+        bound = before | names_bound_by([loop.target])
+        after, jumps = self._run_loop_body(loop.body, bound)
         if not count_repetitions(loop.iter, {}):
             after = _join_states(before, after)
         return _join_states(self.run_statements(loop.orelse, after), *jumps.breaks)
@@ -140,9 +131,8 @@ class _Flow:
         return _join_states(self.run_statements(loop.orelse, after), *jumps.breaks)
 
     def _run_try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
-        tried = self.run_statements(
-            block.orelse, self.run_statements(block.body, state)
-        )
+        tried = self.run_statements(block.body, state)
+        tried = self.run_statements(block.orelse, tried)
         inside = ast.walk(ast.Module(block.body, []))
         deleted = names_bound_by(n for n in inside if isinstance(n, ast.Delete))
         ends = [tried]
@@ -235,8 +225,8 @@ def _count_calls(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> 
         case ast.BoolOp(values=[first, *rest]):
             return count_inside([first]) + _require_same_count(count_inside(rest), 0)
         case ast.Compare(left=left, comparators=[first, *rest]):
-            behind = _require_same_count(count_inside(rest), 0)
-            return count_inside([left, first]) + behind
+            once = count_inside([left, first])
+            return once + _require_same_count(count_inside(rest), 0)
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return _count_comprehension(node, count_inside, sizes)
         case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as given]) if (
