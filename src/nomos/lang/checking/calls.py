@@ -40,6 +40,12 @@ _TAKES = {
     **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
 }
+# Those behind the first and so many like it, where they are of another kind.
+_LATER = {
+    "isclose": (1, NUMBERS, "numbers"),
+    "norm": (0, NUMBERS, "1, 2 or `inf`"),
+    "round": (0, types.INTEGER, "a number of digits"),
+}
 
 
 def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
@@ -126,14 +132,12 @@ def _built_in(
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
     check_no_names(scope, what, arguments)
-    if name in ("isclose", "norm"):
-        tolerances = others[1:] if name == "isclose" else others
-        kinds = "1, 2 or `inf`" if name == "norm" else "numbers"
-        types.check_types(scope, what, NUMBERS, kinds, *tolerances)
-        others = others[:1] if name == "isclose" else []
-    types.check_types(
-        scope, what, wanted, words, first, *(() if name == "round" else others)
-    )
+    alike = others
+    if name in _LATER:
+        count, kinds, said = _LATER[name]
+        alike = others[:count]
+        types.check_types(scope, what, kinds, said, *others[count:])
+    types.check_types(scope, what, wanted, words, first, *alike)
     match name:
         case "randInt" | "randReal":
             check_ends(scope, first, others[0], span)
@@ -154,7 +158,6 @@ def _built_in(
         case "sqrt" | "exp" | "log" if first.type in NUMBERS:
             type_ = Type.REAL
         case "round":
-            types.check_types(scope, what, types.INTEGER, "a number of digits", *others)
             type_ = first.type if others else Type.INT
         case _:
             pass
