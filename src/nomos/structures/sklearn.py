@@ -156,7 +156,7 @@ def _vote(value: Array, share: float, *, is_boosted: bool) -> Array:
     width = value.shape[1]
     chosen = np.eye(width)[value.argmax(axis=1)]
     if not is_boosted:
-        return share * chosen
+        return np.asarray(share * chosen)
     votes = np.where(chosen, share, -share / (width - 1))
     return votes[:, 1:] - votes[:, :1] if width == 2 else votes
 
