@@ -234,6 +234,13 @@ def test_a_fixed_bug_that_is_found_again_is_open_again(store: Store) -> None:
     assert store.bug(make_bug(1).id).status == "open"
 
 
+def test_an_id_that_is_no_text_is_near_to_none(store: Store) -> None:
+    add(store, store.begin(RESULT), make_bug(1))
+    store._connection.execute("UPDATE bugs SET id = x'ff00'")
+    with pytest.raises(StoreError, match="no bug `0123456789`"):
+        store.bug("0123456789")
+
+
 def test_only_a_known_bug_can_be_marked(store: Store) -> None:
     with pytest.raises(StoreError, match="no bug 0123456789"):
         store.mark("0123456789", "fixed")
