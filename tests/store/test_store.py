@@ -235,8 +235,10 @@ def test_a_fixed_bug_that_is_found_again_is_open_again(store: Store) -> None:
 
 
 def test_an_id_that_is_no_text_is_near_to_none(store: Store) -> None:
-    add(store, store.begin(RESULT), make_bug(1))
-    store._connection.execute("UPDATE bugs SET id = x'ff00'")
+    for number in (1, 2):
+        add(store, store.begin(RESULT), make_bug(number))
+    query = "UPDATE bugs SET id = x'ff00' WHERE id = ?"
+    store._connection.execute(query, (make_bug(1).id,))
     with pytest.raises(StoreError, match="no bug `0123456789`"):
         store.bug("0123456789")
 
