@@ -239,6 +239,8 @@ def _read_chat(said: Any) -> Reply:
         answer = message.get("refusal")
     why = said["choices"][0].get("finish_reason")
     lacks = "its answer holds no text" if answer is None else ""
+    if why == "content_filter":
+        lacks = "a filter of the service kept it from answering, or cut its answer off"
     if not answer and why == "length":
         lacks = "its tokens were used up before its first word (max_tokens)"
     if not isinstance(answer, str | None):

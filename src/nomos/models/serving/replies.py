@@ -61,7 +61,9 @@ class ReplyReader:
         if status in _REFUSED:
             raise CallFailed(f"{self._url} refuses the request: {reason}")
         if not 200 <= status < 300:
-            hint = ""
+            hint = f"\n{LATER}"
+            if status == 404:
+                hint = "\nhelp: openai:NAME@URL names the model and the address"
             if where := self._hide_key(headers.get("Location", "")):
                 hint = f"\nhelp: it sends on to {where[:200]!r}: name that address"
             if status in (401, 403):
