@@ -283,8 +283,10 @@ class TakesFunction(Kind):
 
 COUNT = TakesWhole(1)
 FEW = TakesWhole(1, 100_000)
-AMOUNT = TakesNumber("a number from 0 on", 0)
+AMOUNT = TakesNumber("a number from 0 to 1,000,000,000", 0)
 SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
+COST = TakesNumber("an amount of money, more than 0", 0, is_above=True)
+RATE, CALLS_AT_ONCE = TakesRate(), TakesWhole(1, 10_000)
 SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
 SEED = TakesWhole(None, None)
 
@@ -335,10 +337,10 @@ OPTIONS: dict[str, Kind] = {
     "dtype": TakesWord(*get_args(Precision)),
     "accept_flaky": SHARE,
     "accept_unreadable": SHARE,
-    "concurrency": TakesWhole(1, 10_000),
-    "rate": TakesRate(),
+    "concurrency": CALLS_AT_ONCE,
+    "rate": RATE,
     "cache": TakesWord(*get_args(CacheMode)),
-    "max_cost": TakesNumber("an amount of money, more than 0", 0, is_above=True),
+    "max_cost": COST,
 }
 
 
