@@ -33,12 +33,7 @@ from nomos.models.extras import need
 from nomos.models.serving.endpoints import Reply
 from nomos.models.serving.ledger import Book, ledger_at
 from nomos.models.serving.prices import Price, find_price
-from nomos.models.serving.replies import (
-    LATER,
-    CallFailed,
-    Nonsense,
-    ReplyReader,
-)
+from nomos.models.serving.replies import LATER, CallFailed, Nonsense, ReplyReader
 from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:
