@@ -23,21 +23,18 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
 from nomos.errors import ModelError, ServiceDown, Unreadable
 from nomos.models.extras import need
-from nomos.models.serving.endpoints import Reply
 from nomos.models.serving.ledger import Book, ledger_at
+from nomos.models.serving.messages import Call, Reply
 from nomos.models.serving.prices import Price, find_price
 from nomos.models.serving.replies import LATER, CallFailed, Nonsense, ReplyReader
 from nomos.models.serving.transport import Late, Passing, send_request
-
-if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Call
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
 _LATE_TRIES = 3  # each costs a whole time-out, and perhaps money

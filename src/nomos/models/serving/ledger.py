@@ -33,7 +33,7 @@ from nomos.errors import ServiceDown, StoreError
 from nomos.models.serving.prices import Price
 
 if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Call
+    from nomos.models.serving.messages import Call
 
 FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
 MOST_BYTES = 2**30  # of all answers; the oldest go first

@@ -16,7 +16,7 @@ from nomos.errors import ModelError, ServiceDown
 from nomos.models.serving.transport import Passing, quote_answer
 
 if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Reply
+    from nomos.models.serving.messages import Reply
 
 LATER = "help: the answers so far are kept; go on with --resume when it is up"
 _LONGEST_ADVISED_S = 120.0  # in `Retry-After`; who asks for more is down
