@@ -170,6 +170,15 @@ def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
     assert (again.verdicts == Verdict.VIOLATED).all()
 
 
+@pytest.mark.parametrize(("longest_s", "cases"), [(1e-9, 64), (99.0, 500)])
+def test_cases_end_behind_the_first_ones_where_all_take_too_long(
+    make, longest_s: float, cases: int
+) -> None:
+    every = RandomCases(Stream(0, "spec"), 0, 500)
+    evaluated = Engine(make(REAL, Numbers)).run(every, Limits(900, 9, longest_s))
+    assert len(evaluated) == cases and not evaluated.is_spent
+
+
 def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
     program = make(REAL, Numbers)
     draws = [

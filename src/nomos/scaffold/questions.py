@@ -19,9 +19,8 @@ from nomos.report.texts import count_of
 from nomos.runner.project.config import load_config
 from nomos.scaffold import (
     ProjectFiles,
+    fill_domain,
     load_template,
-    model_code,
-    one_line,
     relative_path,
     to_identifier,
 )
@@ -72,19 +71,15 @@ def scaffold_questions(
     found = read_label(said, labels) if read == "read_label" else read_number(said)
     unread = [one for one in found if _is_unread(one)]
     if unread and read != "normalize_text":
-        notes.append(
-            f"{len(unread)} of {len(said)} answers are unreadable: {unread[0]}"
-        )
+        some = f"{len(unread)} of {len(said)} answers"
+        notes.append(f"{some} are unreadable: {unread[0]}")
     module, code = to_identifier(data.stem), _READINGS[read]
     right = code if read != "read_label" else "list(said)"
-    domain = load_template("questions").format(
-        module=module,
-        name=module.title().replace("_", ""),
-        about=one_line(data.name),
+    domain = fill_domain(
+        "questions",
+        *(model, data, folder),
         imports=", ".join(sorted({"fill_template", read})),
         constants=f"LABELS = {labels!r}\n" if read == "read_label" else "",
-        model=model_code(model, folder),
-        data=quote_text(relative_path(data, folder)),
         prompt=quote_text(relative_path(prompt, folder)),
         right=_RIGHT.format(quote_text(label), right) if label else "",
         read=code,
@@ -112,9 +107,8 @@ def _fill_prompts(
     if label is not None and label not in columns:
         raise NomosError(f"{data} has no column {label!r}: there are {known}")
     rows = zip(*columns.values(), strict=True)
-    filled = [
-        fill_template(template, dict(zip(columns, row, strict=True))) for row in rows
-    ]
+    named = (dict(zip(columns, row, strict=True)) for row in rows)
+    filled = [fill_template(template, values) for values in named]
     if not filled:
         raise NomosError(f"{data} has no rows")
     return filled

@@ -198,9 +198,8 @@ class Layers(Structure):
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows, in doubles."""
         hidden = self.columns.transform(rows).astype(float)
-        for number, (weight, bias) in enumerate(
-            zip(self.weights, self.biases, strict=True)
-        ):
+        layers = zip(self.weights, self.biases, strict=True)
+        for number, (weight, bias) in enumerate(layers):
             hidden = (np.maximum(hidden, 0) if number else hidden) @ weight.T + bias
         return hidden
 

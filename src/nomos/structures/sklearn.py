@@ -245,9 +245,8 @@ def _trace_one_hot(encoder: Any, origins: Origins) -> Origins:
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
     dropped = encoder.drop_idx_
     drops = [None] * len(origins) if dropped is None else dropped
-    parts = zip(
-        _trace_encoding(encoder, origins), encoder.categories_, drops, strict=True
-    )
+    traced = _trace_encoding(encoder, origins)
+    parts = zip(traced, encoder.categories_, drops, strict=True)
     found: Origins = ()
     for one, levels, drop in parts:
         found += (one,) * (len(levels) - (drop is not None))
@@ -265,9 +264,8 @@ def _trace_steps(_: Any, origins: Origins) -> Origins:
 def _trace_bins(discretizer: Any, origins: Origins) -> Origins:
     if discretizer.encode == "ordinal":
         return _trace_steps(discretizer, origins)
-    counts = zip(
-        _trace_encoding(discretizer, origins), discretizer.n_bins_, strict=True
-    )
+    traced = _trace_encoding(discretizer, origins)
+    counts = zip(traced, discretizer.n_bins_, strict=True)
     return tuple(one for one, count in counts for _ in range(count))
 
 

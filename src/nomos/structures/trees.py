@@ -83,9 +83,8 @@ class Trees(Structure):
     @property
     def error(self) -> Array:
         """How far the library's sums may be from the true ones, for each score."""
-        size: Array = np.abs(self.base) + sum(
-            np.abs(t.value).max(axis=0) for t in self.trees
-        )
+        most = [np.abs(tree.value).max(axis=0) for tree in self.trees]
+        size: Array = np.abs(self.base) + sum(most)
         # Twice: the sums that bounds are made of are rounded as well.
         growth = 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE)
         return growth * size + self.link

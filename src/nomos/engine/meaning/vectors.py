@@ -73,9 +73,8 @@ def _apply_sign(sign: str, left: Any, right: Any) -> Any:
     a, b = (as_vector(s) if is_vector(s) else _check_number(s) for s in (left, right))
     if is_vector(left) and is_vector(right) and a.shape != b.shape:
         shapes = f"{list(a.shape)} and {list(b.shape)}"
-        raise ValueError(
-            f"`{sign}` takes vectors of one shape, but these have {shapes}"
-        )
+        said = f"`{sign}` takes vectors of one shape"
+        raise ValueError(f"{said}, but these have {shapes}")
     if sign == "**":
         return apply_to_each(raise_power, *np.broadcast_arrays(a, b))
     if sign in "/%" and not np.all(b):

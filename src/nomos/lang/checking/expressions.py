@@ -63,14 +63,12 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
         case syntax.Given(event=event):
-            scope.report(
-                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
-            )
+            reason = "`|` stands in `rate(...)` alone"
+            scope.report(Code.INVALID_RATE, span, reason=reason)
             return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
-            return _elaborate_unary(
-                scope, operator, elaborate_expr(scope, operand), span
-            )
+            inner = elaborate_expr(scope, operand)
+            return _elaborate_unary(scope, operator, inner, span)
         case syntax.Binary(operator=operator) if operator in _ARITHMETIC:
             return _elaborate_arithmetic(scope, expr)
         case syntax.Binary(operator=operator) if operator in _LOGIC:

@@ -87,9 +87,8 @@ def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> No
             list_names([f'"{x}"' for x in levels]),
             suggest_nearest(value.value, levels),
         )
-        scope.report(
-            Code.UNKNOWN_LEVEL, value.span, name=value.value, known=shown, help=help
-        )
+        about = {"name": value.value, "known": shown, "help": help}
+        scope.report(Code.UNKNOWN_LEVEL, value.span, **about)
 
 
 def _check_unseen(scope: Scope, known: FeatureType, value: core.Unseen) -> None:

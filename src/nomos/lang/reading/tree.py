@@ -133,9 +133,8 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
     The operands of a chain, `a && b && c`, are all on one level.
     """
     for depth, level in enumerate(_nesting_levels(list(children(statement)))):
-        sums = [
-            e for e in level if isinstance(e, syntax.Binary) and e.operator in _SUMS
-        ]
+        binaries = [one for one in level if isinstance(one, syntax.Binary)]
+        sums = [one for one in binaries if one.operator in _SUMS]
         longest = max((len(operands_of(expr)) for expr in sums), default=0)
         if depth == DEEPEST_NESTING or longest > LONGEST_CHAIN:
             return True

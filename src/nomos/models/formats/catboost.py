@@ -92,9 +92,8 @@ class CatboostModel(Booster):
         for place in range(self.width or 0):
             feature = self._find_feature(place)
             ends = (getattr(feature, "low", 0.0), getattr(feature, "high", 1.0))
-            values = draw.uniform(
-                *(ends if np.isfinite(ends).all() else (0.0, 1.0)), _PROBED
-            )
+            known = ends if np.isfinite(ends).all() else (0.0, 1.0)
+            values = draw.uniform(*known, _PROBED)
             if place in self.categories:
                 levels = getattr(feature, "levels", ("0",))
                 values = draw.choice(levels, _PROBED)

@@ -88,9 +88,8 @@ class XgboostModel(Booster):
             chances: Array = raised / raised.sum(axis=1, keepdims=True)
             return chances
         answer = self._predict_raw(rows, "value")
-        return (
-            1 / (1 + np.exp(-answer)) if self.objective == "binary:logitraw" else answer
-        )
+        is_raw = self.objective == "binary:logitraw"
+        return 1 / (1 + np.exp(-answer)) if is_raw else answer
 
     def _predict_raw(self, rows: Any, kind: str) -> Array:
         answer: Array = self.booster.inplace_predict(
@@ -142,9 +141,8 @@ def _restore_names(names: Sequence[Any], levels: Sequence[str]) -> Sequence[Any]
     restored = list(names)
     for place, name in enumerate(names):
         known = str(name).rstrip(_LOST)
-        fitting = [
-            x for x in levels if len(x) == len(str(name)) and x.startswith(known)
-        ]
+        size = len(str(name))
+        fitting = [x for x in levels if len(x) == size and x.startswith(known)]
         if known != str(name) and len(fitting) == 1:
             restored[place] = fitting[0]
     return restored
@@ -258,9 +256,8 @@ def _make_xgboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
 
 
 def _measure_depth(tree: dict[str, Any]) -> int:
-    return max(
-        (1 + _measure_depth(child) for child in tree.get("children", ())), default=0
-    )
+    depths = [_measure_depth(child) for child in tree.get("children", ())]
+    return 1 + max(depths) if depths else 0
 
 
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")

@@ -200,9 +200,8 @@ class Caller:
                 self._failed_at, self._failure = time.monotonic(), failure
                 self._check_service()
                 times = "1 try" if tries == 1 else f"{tries} tries"
-                raise CallFailed(
-                    f"{self.url} failed after {times}: {failure}"
-                ) from None
+                said = f"{self.url} failed after {times}"
+                raise CallFailed(f"{said}: {failure}") from None
             self._failed_in_row, self._has_answered = 0, True
             self._answers += 1
             if book.lease.terms.cache != "off":
@@ -222,9 +221,8 @@ class Caller:
                 f"{self.url} answers, but not as such an endpoint does: {self._failure}\n"
                 f"help: what is wanted is JSON with {self._wanted}, and no stream"
             )
-        calls = (
-            f"{self._failed_in_row} calls in a row" if self._has_answered else "a call"
-        )
+        several = f"{self._failed_in_row} calls in a row"
+        calls = several if self._has_answered else "a call"
         raise ServiceDown(
             f"{self.url} is down: {calls} failed with all tries, the last: {self._failure}\n"
             f"{LATER}"
@@ -237,9 +235,8 @@ class Caller:
         terms, price = book.lease.terms, book.price
         expected = price.cost_of(*call.most_tokens)
         most = expected * self._costlier
-        slot = self._slots.setdefault(
-            terms.concurrency, asyncio.Semaphore(terms.concurrency)
-        )
+        new, size = asyncio.Semaphore(terms.concurrency), terms.concurrency
+        slot = self._slots.setdefault(size, new)
         async with slot:
             if book.over:
                 raise book.over[0]

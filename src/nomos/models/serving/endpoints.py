@@ -61,9 +61,8 @@ class Endpoint(Adapter):
         """Return an answer for each question."""
         if isinstance(rows, str | bytes | Mapping):
             raise ModelError(f"{self.name} takes a list of questions, not a single one")
-        samples = (
-            [None] * len(rows) if draws is None else _draw_samples(draws, len(rows))
-        )
+        count = len(rows)
+        samples = [None] * count if draws is None else _draw_samples(draws, count)
         calls = [self._build_call(*one) for one in zip(rows, samples, strict=True)]
         with asking(len(calls)):
             return self._caller.ask_all(calls)

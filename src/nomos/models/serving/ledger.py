@@ -295,9 +295,8 @@ class Ledger:
         """Let a turn be free in so many seconds: its request has arrived."""
         with self._writing():
             until = time.monotonic() + seconds
-            self._file.execute(
-                "UPDATE turns SET until = ? WHERE number = ?", (until, turn)
-            )
+            query = "UPDATE turns SET until = ? WHERE number = ?"
+            self._file.execute(query, (until, turn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +311,8 @@ class Book:
     def reserve(self, cost: float) -> bool:
         """Count a request that is about to be sent, if the limits allow it."""
         lease = self.lease
-        return self.ledger.reserve_request(
-            lease.campaign, lease.phase, cost, lease.terms
-        )
+        where = lease.campaign, lease.phase
+        return self.ledger.reserve_request(*where, cost, lease.terms)
 
     def add(self, **spent: Any) -> None:
         """Count what became of requests."""

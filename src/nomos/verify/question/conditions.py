@@ -197,9 +197,8 @@ class _Numbers:
         for name, weight in weights.items():
             call, output = self.known[name]
             array[call] += weight * output.weights
-        links = [
-            self.known[name][1] for name in weights if self.known[name][1].is_logistic
-        ]
+        known = [self.known[name][1] for name in weights]
+        links = [link for link in known if link.is_logistic]
         if not links:
             return HalfSpace(array, constant, strict)
         first, *others = weights.values()
