@@ -394,8 +394,9 @@ def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     write_project(tmp_path, count=20)
     files = ("json", "html", "junit", "sarif", "events")
     asked = [part for kind in files for part in (f"--{kind}", f"out.{kind}")]
+    model = f"{server.model}?timeout_s=60&max_tokens=5"
     ran = CliRunner().invoke(
-        cli, ["run", "specs", "--model", model_of(server), "--budget", "30", *asked]
+        cli, ["run", "specs", "--model", model, "--budget", "30", *asked]
     )
     assert ran.exit_code in (1, 3), ran.output[-2000:]
     assert "violated" in ran.output
