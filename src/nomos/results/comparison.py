@@ -63,7 +63,6 @@ def difference_of_pairs(
     lost, gained = (only_old + 1) / (tests + 2), (only_new + 1) / (tests + 2)
     centre = gained - lost
     spread = z * math.sqrt((lost + gained - centre**2) / (tests + 2))
-    interval = Interval(
-        max(-1.0, centre - spread), min(1.0, centre + spread), confidence
-    )
+    ends = max(-1.0, centre - spread), min(1.0, centre + spread)
+    interval = Interval(*ends, confidence)
     return Estimate((only_new - only_old) / tests, interval)

@@ -128,10 +128,7 @@ class Genetic:
         """Go on from what a strategy of the same kind had learned."""
         if state is not None:
             kept, near = state
-            self.kept, self.near = (
-                Proposal.from_state(kept),
-                np.array(near, dtype=np.float64),
-            )
+            self.kept, self.near = Proposal.from_state(kept), np.array(near, float)
 
 
 @dataclass(slots=True)

@@ -122,9 +122,8 @@ class Shrinker:
         """Return the case as data, if it is another one and can be replayed from it."""
         records = tester.describe_records(case)
         again = rebuild_case(self.program, records, case.draws)
-        same_records = all(
-            a is b for a, b in zip(before.records, case.records, strict=True)
-        )
+        pairs = zip(before.records, case.records, strict=True)
+        same_records = all(a is b for a, b in pairs)
         if same_records and before.draws == case.draws:
             return None
         outcome = tester.confirm_case(again)

@@ -36,9 +36,8 @@ class OnnxNode:
             if isinstance(value, list) and value and isinstance(value[0], bytes):
                 value = [text.decode(errors="replace") for text in value]
             is_text = isinstance(value, bytes)
-            self.options[one.name] = (
-                value.decode(errors="replace") if is_text else value
-            )
+            value = value.decode(errors="replace") if is_text else value
+            self.options[one.name] = value
 
     def option(self, name: str, default: Any) -> Any:
         """Return an attribute of the node."""
@@ -104,9 +103,8 @@ def load_onnx_structure(path: Path, width: int) -> Trees | Layers:
             if chain.name != one.inputs[0]:
                 raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
             is_linear = one.kind.startswith("Linear")
-            return (_linear_layers if is_linear else _ensemble_trees)(
-                one, chain.columns()
-            )
+            build = _linear_layers if is_linear else _ensemble_trees
+            return build(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
 
@@ -164,9 +162,8 @@ class _Chain:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
         rising = (factors > 0).tolist()
-        return ModelColumns(
-            transform, tuple(map(ColumnOrigin, range(self.width), rising))
-        )
+        origins = map(ColumnOrigin, range(self.width), rising)
+        return ModelColumns(transform, tuple(origins))
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
@@ -256,9 +253,8 @@ def _ensemble_trees(node: OnnxNode, columns: ModelColumns) -> Trees:
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
-        raise NotProvable(
-            f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
-        )
+        listed = ", ".join(sorted(modes))
+        raise NotProvable(f"the ONNX file's trees compare by {listed}")
     is_value = node.kind == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
@@ -299,9 +295,8 @@ def _tree_of(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
         return np.array([-1 if leaf[at] else place[ids[i]] for at, i in enumerate(own)])
 
     value = np.zeros((len(own), count))
-    columns = [
-        given[f"{kind}_{part}"] for part in ("treeids", "nodeids", "ids", "weights")
-    ]
+    parts = ("treeids", "nodeids", "ids", "weights")
+    columns = [given[f"{kind}_{part}"] for part in parts]
     for tree, node, output, weight in zip(*columns, strict=True):
         if tree == number:
             value[place[node], output] += weight

@@ -11,15 +11,9 @@ from nomos.structures.inherited import find_class, is_instance
 from nomos.structures.model import DOUBLE, SINGLE, Layers, as_they_are
 
 _LAYERS = [
-    "Sequential",
-    "Linear",
-    "ReLU",
-    "Softmax",
-    "LogSoftmax",
-    "Dropout",
-    "Identity",
+    "Sequential", "Linear", "ReLU", "Softmax", "LogSoftmax", "Dropout", "Identity",
     "Flatten",
-]
+]  # fmt: skip
 _MANGLED = re.compile(r"\.___torch_mangle_\d+")
 
 

@@ -131,9 +131,8 @@ class _Splitter:
         names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
-            raise DomainError(
-                f"{self._path} has columns of the same name: {', '.join(twice)}"
-            )
+            named = ", ".join(twice)
+            raise DomainError(f"{self._path} has columns of the same name: {named}")
         self._names, self._pieces = names, [[] for _ in names]
 
 
