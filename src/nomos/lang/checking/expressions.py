@@ -351,7 +351,7 @@ def _elaborate_arguments(scope: Scope, expr: syntax.Call) -> tuple[core.Expr, ..
         value = elaborate_expr(scope, argument.value)
         position = taken.index(name) + 2 if name in taken else 0
         if position < len(arguments) or name in found:
-            help = "only `isclose` has them: `isclose(a, b, rel := 0.01, abs := 0)`"
+            help = "`isclose(a, b, rel := 0.01, abs := 0)` alone has them, each once"
             words = {"found": f"`{name} :=`", "expected": "a plain argument"}
             scope.report(Code.SYNTAX_ERROR, span, **words, help=help)
         found[name] = value

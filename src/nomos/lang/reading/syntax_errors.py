@@ -222,6 +222,8 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
         help = _CHARACTERS_ELSEWHERE["\u2248"]
     elif call is not None and METHODS.get(call[1]) == COPY:
         help = COPY
+    elif call is not None and call[1] == "same":
+        help = "write `except age`"
     elif call is not None and call[1] != "isclose" and help is not None:
         help = "parameters and arguments have no names and no usual values"
     return Code.SINGLE_EQUALS.at(at, help=help)

@@ -18,7 +18,7 @@ STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
     rf"(?P<comment>{COMMENT})|{STRING}|(?P<brace>\{{)|[^\#/\"'{{]+|.", re.DOTALL
 )
-_ENDS_WITH_IN = re.compile(r"\bin\s*\Z")
+_OPENS_NO_BLOCK = re.compile(r"(\bin|[=(,\[])\s*\Z")
 _SUMS = "+-*/%"
 # The operators that each one makes a chain with.
 CHAINS: dict[str, tuple[str, ...]] = {
@@ -46,14 +46,14 @@ class Parsed:
 def find_block(text: str, start: int = 0) -> int | None:
     """Return the offset of the `{` that opens a block.
 
-    It stands outside comments and strings, and not behind `in`: there a set opens.
+    It stands outside comments and strings, and not within an expression: there a set opens.
     """
-    behind_in = False
+    is_inside = False
     for match in _PIECE.finditer(text, start):
-        if match["brace"] and not behind_in:
+        if match["brace"] and not is_inside:
             return match.start()
         if not match["comment"] and not match.group().isspace():
-            behind_in = _ENDS_WITH_IN.search(match.group()) is not None
+            is_inside = _OPENS_NO_BLOCK.search(match.group()) is not None
     return None
 
 

@@ -17,7 +17,7 @@ from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
-from nomos.structures.model import SINGLE, ModelColumns, as_they_are
+from nomos.structures.model import SINGLE, Chances, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees, place_values
 
@@ -161,6 +161,13 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
 
+# The objectives whose scores are the answers, or how answers are made of them.
+_PLAIN = ("multi:softprob", "multi:softmax", "reg:squarederror", "reg:absoluteerror",
+          "reg:quantileerror", "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
+_LINKS: dict[str, Chances] = {
+    **dict.fromkeys(("binary:logistic", "binary:logitraw", "reg:logistic"), "sigmoid"),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exp"),
+}
 # What a model in a file may have; what is not understood is refused.
 _MODEL_KEYS = {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees",
                "weight_drop"}  # fmt: skip
@@ -172,12 +179,12 @@ def _booster_structure(
     """Return the trees of an XGBoost booster."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     boosting, objective = learner["gradient_booster"], learner["objective"]["name"]
-    if boosting["name"] != "gbtree":
+    weights = boosting.get("weight_drop", ())
+    if boosting["name"] == "dart":  # since 3.4 it is called gbtree
+        boosting = boosting["gbtree"]
+    elif boosting["name"] != "gbtree":
         raise NotProvable(f"an XGBoost model of {boosting['name']}")
-    known = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax",
-             "reg:squarederror", "reg:absoluteerror", "reg:quantileerror",
-             "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
-    if objective not in known:
+    if objective not in (*_PLAIN, *_LINKS):
         raise NotProvable(f"an XGBoost model with the objective {objective}")
     parameters = learner["learner_model_param"]
     if int(parameters.get("num_target", 1)) > 1:
@@ -186,15 +193,16 @@ def _booster_structure(
     model = boosting["model"]
     if unknown := model.keys() - _MODEL_KEYS:
         raise NotProvable(f"an XGBoost model with `{min(unknown)}`")
-    if any(weight != 1 for weight in model.get("weight_drop", ())):
-        raise NotProvable("an XGBoost model of dart")  # since 3.4 it is called gbtree
+    weights = model.get("weight_drop", weights) or [1] * len(model["trees"])
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     best = booster.attr("best_iteration")
     last = None if best is None else (int(best) + 1) * count * max(1, parallel)
     splits = CategorySplits(columns.as_numbers(np.float32))
     trees = [
-        _parse_tree(tree, place, count, splits)
-        for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
+        _parse_tree(tree, place, count, splits, np.float32(weight))
+        for tree, place, weight in zip(
+            model["trees"][:last], model["tree_info"], weights, strict=False
+        )
     ]
     base = _parse_base(parameters["base_score"], objective)
     return Trees(
@@ -206,26 +214,28 @@ def _booster_structure(
         classes=classes,
         link=0.0 if classes is None else 16 * SINGLE,
         in_order=count == 1,
-        chances="sigmoid"
-        if objective in ("binary:logistic", "binary:logitraw")
-        else "",
+        chances=_LINKS.get(objective, ""),
     )
 
 
 def _parse_base(stored: str, objective: str) -> Array:
     base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
-    if objective == "binary:logistic":
-        with np.errstate(divide="ignore"):  # of labels that are all the same
+    with np.errstate(divide="ignore"):  # of labels that are all the same
+        if objective in ("binary:logistic", "reg:logistic"):
             base = np.log(base / (1 - base))
+        elif _LINKS.get(objective) == "exp":
+            base = np.log(base)
     return base
 
 
-def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+def _parse_tree(
+    tree: Any, place: int, count: int, splits: CategorySplits, weight: Any
+) -> Tree:
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise NotProvable("an XGBoost model with leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
-    value = place_values(np.where(left < 0, bound, 0), place, count)
+    value = place_values(np.where(left < 0, bound * float(weight), 0), place, count)
     found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
     parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*parts, strict=True):
