@@ -215,7 +215,7 @@ def _convert_function(given: Any) -> Any:
 
 COUNT = take_whole()
 FEW = take_whole(1, 100_000)
-AMOUNT = take_number("a number from 0 on", 0)
+AMOUNT = take_number("a number from 0 to 1,000,000,000", 0)
 _PLAIN_SECONDS = take_number("seconds", 0, is_above=True)
 _TIMES = "seconds, or a time such as 90s, 5m or 1h30m"
 SECONDS = Kind(_TIMES, _convert_seconds, float)
