@@ -76,6 +76,8 @@ _TAKES = {
     **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
 }
+# Behind how many more arguments stand those that may be left out, and what these are.
+_OPTIONS = {"isclose": (1, "numbers"), "norm": (0, "1, 2 or `inf`")}
 
 
 def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
@@ -162,11 +164,10 @@ def _built_in(
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
     check_no_names(scope, what, arguments)
-    if name in ("isclose", "norm"):
-        tolerances = others[1:] if name == "isclose" else others
-        kinds = "1, 2 or `inf`" if name == "norm" else "numbers"
-        check_types(scope, what, NUMBERS, kinds, *tolerances)
-        others = others[:1] if name == "isclose" else []
+    if name in _OPTIONS:
+        count, kinds = _OPTIONS[name]
+        check_types(scope, what, NUMBERS, kinds, *others[count:])
+        others = others[:count]
     check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
         case "randInt" | "randReal":
