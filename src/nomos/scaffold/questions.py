@@ -4,6 +4,7 @@ No more than a few requests are sent: the first prompts are asked, to see what t
 look like. The specs are tried with a stand-in that costs nothing.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,9 +150,11 @@ def _estimate_cost(model: str, prompts: Sequence[str], specs: int, folder: Path)
     """Say what a first run would send, and what it would cost where that is known."""
     requests = specs * _BUDGET + min(_BUDGET, len(prompts))
     tokens = round(sum(map(len, prompts)) / len(prompts) / _LETTERS_A_TOKEN)
+    most = re.search(r"[?&]max_(?:completion_)?tokens=(\d+)", model)
+    says = most[1] if most else "1,024, or as `?max_tokens=20` says"
     said = (
         f"{count_of(specs, 'spec')} of {_BUDGET} cases: about {requests:,} requests of"
-        f" about {tokens:,} tokens; an answer may have 1,024, or as `?max_tokens=20` says"
+        f" about {tokens:,} tokens; an answer may have {says}"
     )
     name = model.partition(":")[2].partition("@http")[0].partition("?")[0]
     price = find_price(name, load_config(folder).prices)

@@ -11,7 +11,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import NotProvable
-from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
+from nomos.structures.model import SINGLE, Chances, ColumnOrigin, Layers, ModelColumns
 from nomos.structures.trees import Tree, Trees
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
@@ -172,7 +172,8 @@ class _Chain:
         weights: list[Array] = []
         biases: list[Array] = []
         rectified = True  # whether the next sum sees what a layer may see
-        link = 0.0
+        link, classes = 0.0, None
+        chances: Chances = ""
         while (node := self.next()) is not None:
             match node.kind:
                 case "Gemm" | "MatMul" if rectified:
@@ -187,6 +188,10 @@ class _Chain:
                     rectified = True
                 case "Dropout" | "Identity" | "Flatten":
                     pass
+                case "Sigmoid" if not rectified and len(biases[-1]) == 1:
+                    classes = self._find_labels(node)
+                    link, chances = 16 * SINGLE, "sigmoid"
+                    break
                 case after if weights and not rectified and after in _AFTER:
                     link = 16 * SINGLE
                 case other:
@@ -203,7 +208,33 @@ class _Chain:
             biases=tuple(biases),
             roundoff=SINGLE,
             link=link,
+            chances=chances,
+            classes=classes,
         )
+
+    def _find_labels(self, node: OnnxNode) -> Array | None:
+        """Return the two labels that a Sigmoid chooses between; None if it is the answer.
+
+        They are those at the place of the highest of its opposite and itself.
+        """
+        share = node.outputs[0]
+        takers = {n.kind: n for n in self.graph.nodes if share in n.inputs}
+        if not takers:
+            return None
+        try:
+            sub, join = takers["Sub"], takers["Concat"]
+            after = {n.kind: n for n in self.graph.nodes if join.outputs[0] in n.inputs}
+            best = after["ArgMax"]
+            (chosen,) = (n for n in self.graph.nodes if best.outputs[0] in n.inputs)
+            one = self._find_constant(sub.inputs[0])
+        except (KeyError, ValueError):
+            raise NotProvable("what comes after the Sigmoid in the ONNX file") from None
+        is_plain = len(takers) == 2 and sub.inputs[1] == share and float(one) == 1
+        is_plain &= join.inputs == [sub.outputs[0], share]
+        is_plain &= best.option("select_last_index", 0) == 0
+        if not is_plain or chosen.kind != "ArrayFeatureExtractor":
+            raise NotProvable("what comes after the Sigmoid in the ONNX file")
+        return np.array(self._find_constant(chosen.inputs[0]).tolist())
 
     def _layer_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""
