@@ -187,7 +187,9 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
         groups = tuple(f.name for f in features if isinstance(f, OneHot))
         unused = [n for n in columns if n not in used and not n.startswith(groups)]
         tried[total] = Reading(features, unused)
-        if total == width or (width is None and _answers(model, total)):
+        if total == width or (
+            width is None and can_answer(model, np.zeros((2, total)))
+        ):
             return tried[total]
     if width is None:
         return next(iter(tried.values()))
@@ -199,10 +201,10 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
     )
 
 
-def _answers(model: Any, width: int) -> bool:
-    """Tell whether a model that does not say its width answers rows of one."""
+def can_answer(model: Any, rows: Any) -> bool:
+    """Tell whether a model that does not say its form answers rows of one."""
     try:
-        model.predict(np.zeros((2, width)))
+        model.predict(rows)
     except Exception:  # whatever a model raises
         return False
     return True

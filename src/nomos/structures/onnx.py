@@ -11,7 +11,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import NotProvable
-from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
+from nomos.structures.model import SINGLE, Chances, ColumnOrigin, Layers, ModelColumns
 from nomos.structures.trees import Tree, Trees
 
 _AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
@@ -36,9 +36,8 @@ class OnnxNode:
             if isinstance(value, list) and value and isinstance(value[0], bytes):
                 value = [text.decode(errors="replace") for text in value]
             is_text = isinstance(value, bytes)
-            self.options[one.name] = (
-                value.decode(errors="replace") if is_text else value
-            )
+            value = value.decode(errors="replace") if is_text else value
+            self.options[one.name] = value
 
     def option(self, name: str, default: Any) -> Any:
         """Return an attribute of the node."""
@@ -104,9 +103,8 @@ def load_onnx_structure(path: Path, width: int) -> Trees | Layers:
             if chain.name != one.inputs[0]:
                 raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
             is_linear = one.kind.startswith("Linear")
-            return (_linear_layers if is_linear else _ensemble_trees)(
-                one, chain.columns()
-            )
+            build = _linear_layers if is_linear else _ensemble_trees
+            return build(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
 
@@ -164,9 +162,8 @@ class _Chain:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
         rising = (factors > 0).tolist()
-        return ModelColumns(
-            transform, tuple(map(ColumnOrigin, range(self.width), rising))
-        )
+        origins = map(ColumnOrigin, range(self.width), rising)
+        return ModelColumns(transform, tuple(origins))
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
@@ -175,7 +172,8 @@ class _Chain:
         weights: list[Array] = []
         biases: list[Array] = []
         rectified = True  # whether the next sum sees what a layer may see
-        link = 0.0
+        link, classes = 0.0, None
+        chances: Chances = ""
         while (node := self.next()) is not None:
             match node.kind:
                 case "Gemm" | "MatMul" if rectified:
@@ -190,6 +188,10 @@ class _Chain:
                     rectified = True
                 case "Dropout" | "Identity" | "Flatten":
                     pass
+                case "Sigmoid" if not rectified and len(biases[-1]) == 1:
+                    classes = self._find_labels(node)
+                    link, chances = 16 * SINGLE, "sigmoid"
+                    break
                 case after if weights and not rectified and after in _AFTER:
                     link = 16 * SINGLE
                 case other:
@@ -206,7 +208,33 @@ class _Chain:
             biases=tuple(biases),
             roundoff=SINGLE,
             link=link,
+            chances=chances,
+            classes=classes,
         )
+
+    def _find_labels(self, node: OnnxNode) -> Array | None:
+        """Return the two labels that a Sigmoid chooses between; None if it is the answer.
+
+        They are those at the place of the highest of its opposite and itself.
+        """
+        share = node.outputs[0]
+        takers = {n.kind: n for n in self.graph.nodes if share in n.inputs}
+        if not takers:
+            return None
+        try:
+            sub, join = takers["Sub"], takers["Concat"]
+            after = {n.kind: n for n in self.graph.nodes if join.outputs[0] in n.inputs}
+            best = after["ArgMax"]
+            (chosen,) = (n for n in self.graph.nodes if best.outputs[0] in n.inputs)
+            one = self._find_constant(sub.inputs[0])
+        except (KeyError, ValueError):
+            raise NotProvable("what comes after the Sigmoid in the ONNX file") from None
+        is_plain = len(takers) == 2 and sub.inputs[1] == share and float(one) == 1
+        is_plain &= join.inputs == [sub.outputs[0], share]
+        is_plain &= best.option("select_last_index", 0) == 0
+        if not is_plain or chosen.kind != "ArrayFeatureExtractor":
+            raise NotProvable("what comes after the Sigmoid in the ONNX file")
+        return np.array(self._find_constant(chosen.inputs[0]).tolist())
 
     def _layer_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""
@@ -256,9 +284,8 @@ def _ensemble_trees(node: OnnxNode, columns: ModelColumns) -> Trees:
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
-        raise NotProvable(
-            f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
-        )
+        listed = ", ".join(sorted(modes))
+        raise NotProvable(f"the ONNX file's trees compare by {listed}")
     is_value = node.kind == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
@@ -299,9 +326,8 @@ def _tree_of(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
         return np.array([-1 if leaf[at] else place[ids[i]] for at, i in enumerate(own)])
 
     value = np.zeros((len(own), count))
-    columns = [
-        given[f"{kind}_{part}"] for part in ("treeids", "nodeids", "ids", "weights")
-    ]
+    parts = ("treeids", "nodeids", "ids", "weights")
+    columns = [given[f"{kind}_{part}"] for part in parts]
     for tree, node, output, weight in zip(*columns, strict=True):
         if tree == number:
             value[place[node], output] += weight

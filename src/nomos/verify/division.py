@@ -76,9 +76,8 @@ class CaseDivision:
             "outcome": [b[2] for b in found],
         }
         sizes = {"ok": 0, "bad": 0, "none": 0}
-        certain = (
-            all(b[3] or b[2] == "none" for b in found) and "real" not in self.kinds
-        )
+        is_known = all(b[3] or b[2] == "none" for b in found)
+        certain = is_known and "real" not in self.kinds
         for low, high, outcome, _ in found if certain else ():
             sides = (int(b - a) + 1 for a, b in zip(low, high, strict=True))
             sizes[outcome] += math.prod(sides)
@@ -112,9 +111,8 @@ class CaseDivision:
             low, high = box.values[name]
             at = self.names.index(name)
             if low < high:
-                wide.append(
-                    (float(high - low) + (self.kinds[at] == "whole"), at, low, high)
-                )
+                size = float(high - low) + (self.kinds[at] == "whole")
+                wide.append((size, at, low, high))
         if not wide:
             return None
         count, at, low, high = max(wide)
@@ -180,9 +178,8 @@ class CaseDivision:
                 for end in ends[(ends >= lo[place]) & (ends < hi[place])]:
                     left = trees.high[leaves, place] <= end
                     parts = (gains[left], gains[~left])
-                    rest = max(
-                        float(np.ptp(own, axis=0).sum()) for own in parts if len(own)
-                    )
+                    sums = [np.ptp(own, axis=0).sum() for own in parts if len(own)]
+                    rest = max(map(float, sums))
                     rest *= 1 + max(map(len, parts)) / len(leaves)
                     cut = self._to_atom(box, call, column, place, float(end))
                     if cut is not None:

@@ -161,9 +161,8 @@ class Prover:
             link = 16 * SINGLE if structure.link else 0.0
             structure = replace(structure, roundoff=SINGLE, link=link)
         said = function, output, cases.asks[function]
-        return ComparedModel(
-            structure, compare(structure, *said, self.space, self.data)
-        )
+        compared = compare(structure, *said, self.space, self.data)
+        return ComparedModel(structure, compared)
 
 
 def verify(
@@ -377,8 +376,8 @@ def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
     outputs = [model.find_output(one.output) for one in asked.answers]
     shared: tuple[str, ...] = (
         *(
-            ("the library's logistic function keeps order",)
-            if any(one is not None and one.is_logistic for one in outputs)
+            ("the library's logistic and exponential functions keep order",)
+            if any(one is not None and one.link for one in outputs)
             else ()
         ),
         "the structure that was read is the model: it was compared with the real "

@@ -147,9 +147,8 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     for feature in schema.features:
         part = _part(path, feature, columns, groups).reshape(count, -1)
         columns.pop(feature.name, None)  # one column at a time is held twice
-        rows[:, width : width + feature.width] = _cast_columns(
-            path, feature, part, dtype
-        )
+        end = width + feature.width
+        rows[:, width:end] = _cast_columns(path, feature, part, dtype)
         width += feature.width
     return rows
 
@@ -186,9 +185,8 @@ def read_labels(path: str | Path, name: str) -> Any:
     """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
     columns = load_columns(Path(path), [name])
     if name not in columns:
-        raise DomainError(
-            f"{path} has no column `{name}`; it has: {', '.join(columns)}"
-        )
+        there = ", ".join(columns)
+        raise DomainError(f"{path} has no column `{name}`; it has: {there}")
     labels = columns[name].numbers()
     texts, codes = columns[name].encode() if labels is None else ([], np.zeros(0, int))
     if {text.strip() for text in texts} & MISSING or (
@@ -268,9 +266,7 @@ def _part(
         texts, codes = cells.encode()
         gaps = MISSING.difference(feature.levels) if "" in feature.levels else ()
         texts = ["" if text in gaps else text for text in texts]
-        unknown = [
-            place for place, text in enumerate(texts) if text not in feature.levels
-        ]
+        unknown = [n for n, text in enumerate(texts) if text not in feature.levels]
         if unknown:
             row = int(np.isin(codes, unknown).argmax())
             raise _refuse_cell(path, feature, row, "has no level", texts[codes[row]])

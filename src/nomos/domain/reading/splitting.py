@@ -134,10 +134,9 @@ class _Splitter:
         names = [n if n.strip() else f"Unnamed: {at}" for at, n in enumerate(head)]
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
-            raise DomainError(
-                f"{self._path} has columns of the same name: {', '.join(twice)}\nhelp: give"
-                f" each its own in the head line; pandas calls the second `{twice[0]}.1`"
-            )
+            said = f"{self._path} has columns of the same name: {', '.join(twice)}"
+            other = f"give each its own; pandas calls the second `{twice[0]}.1`"
+            raise DomainError(f"{said}\nhelp: {other}")
         self._names, self._pieces = names, [[] for _ in names]
 
 

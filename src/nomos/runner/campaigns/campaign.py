@@ -47,6 +47,7 @@ LATE = "the time is up"
 DOWN = "the service is down"
 OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
+_TOO_MANY_CRASHED = "too many cases crashed"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
 
@@ -234,12 +235,14 @@ class Campaign:
         if len(found):
             calls = max(self.totals.k, int(evaluated.calls[:end].max(initial=0)))
             self.bugs.limit_reruns(self.meter, calls)
+            first = self.next_case
             found = found.take(slice(np.searchsorted(found.rows, end)))
-            taken = self.bugs.take(found, self.next_case, confirm)
+            taken = self.bugs.take(replace(found, rows=found.rows + first), confirm)
             events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
-            crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)
+            crashes += [replace(one, row=one.row - first) for one in taken.crashes]
+            crashes.sort(key=lambda crash: crash.row)
             if taken.stops_at is not None:
-                end, why = taken.stops_at, "a bug was found"
+                end, why = taken.stops_at - first, "a bug was found"
         self.can_resume = False  # till the whole range is counted
         self._count(evaluated, end)
         if not self.plan.is_listed:
@@ -249,7 +252,7 @@ class Campaign:
                 events += self._crash(crash)
         self.next_case += end
         if not why and self.totals.crashed >= self.options.max_crashes:
-            why = "too many cases crashed"
+            why = _TOO_MANY_CRASHED
         self.stop = why
         return events
 
@@ -257,13 +260,8 @@ class Campaign:
         """Return how many of the cases count, and why no more do."""
         options, totals = self.options, self.totals
         crashed = evaluated.verdicts == Verdict.CRASHED
-        found = [
-            (len(evaluated), ""),
-            (
-                find_reached(crashed, options.max_crashes - totals.crashed),
-                "too many cases crashed",
-            ),
-        ]
+        reached = find_reached(crashed, options.max_crashes - totals.crashed)
+        found = [(len(evaluated), ""), (reached, _TOO_MANY_CRASHED)]
         if self.cases is not None:
             left = self.cases - totals.tests
             end = find_reached(evaluated.accepted, left + self.plan.is_listed)

@@ -67,9 +67,7 @@ def _loaded_versions() -> Iterator[str]:
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Say what is not as it was."""
-    return [
-        words for name, words in _NAMES.items() if before.get(name) != now.get(name)
-    ]
+    return [said for name, said in _NAMES.items() if before.get(name) != now.get(name)]
 
 
 def _hash_bytes(data: bytes) -> str:

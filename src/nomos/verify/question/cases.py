@@ -47,9 +47,8 @@ class AskedCases:
             high = evaluate(draw.high, variables, count)
             kept = low <= high
             variables, count = choose_cases(variables, kept), int(kept.sum())
-            variables[draw.variable] = rng.integers(
-                low[kept], high[kept], endpoint=True
-            )
+            drawn = rng.integers(low[kept], high[kept], endpoint=True)
+            variables[draw.variable] = drawn
         for guard in self.question.guards:
             kept = holds(guard, variables, count)
             variables, count = choose_cases(variables, kept), int(kept.sum())
@@ -106,9 +105,8 @@ class AskedCases:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
         count = count if len(data) else 0
-        return self.with_draws(
-            self.draw_features(data, rng, count, changes), count, rng
-        )
+        drawn = self.draw_features(data, rng, count, changes)
+        return self.with_draws(drawn, count, rng)
 
     def draw_features(
         self, data: Array, rng: np.random.Generator, count: int, changes: int

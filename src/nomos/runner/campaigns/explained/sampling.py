@@ -188,9 +188,8 @@ class Sample:
         found = evaluated.violations
         here = found.rows < end
         failed[found.rows[here]] = found.failed[here]
-        kept = np.flatnonzero(
-            (evaluated.verdicts[:end] == Verdict.PASSED) | (failed > 0)
-        )
+        is_evaluated = (evaluated.verdicts[:end] == Verdict.PASSED) | (failed > 0)
+        kept = np.flatnonzero(is_evaluated)
         kept = kept[:room]
         self.cases = np.concatenate([self.cases, first + kept])
         self.failed = np.concatenate([self.failed, failed[kept]])
