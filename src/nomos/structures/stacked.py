@@ -36,6 +36,8 @@ def stack_layers(steps: Iterable[Step], width: int, classes: Any) -> Layers:
             weights.append(weight.astype(float))
             biases.append(np.zeros(len(weight)) if bias is None else bias.astype(float))
             rectified = False
+        elif step.name == "Add" and bias is not None and weights and not rectified:
+            biases[-1] = biases[-1] + bias
         elif step.name == "ReLU" and weights and not rectified:
             rectified = True
         elif step.name in ("Softmax", "LogSoftmax") and weights and not rectified:
