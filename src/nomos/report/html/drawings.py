@@ -225,8 +225,9 @@ def plot_curve(results: Sequence[Result], *, old: Result | None = None) -> Plot 
         return None
     width = max(_count_cases(result) for result in every)
     height = max(result.counts.unique_bugs for result in every)
-    words = _describe_curve(results)
-    if old is not None:
+    if old is None:
+        words = _describe_curve(results)
+    else:
         found = count_of(results[0].counts.unique_bugs, "bug")
         words = f"Solid: {found} of the new model; dashed:"
         words += f" {old.counts.unique_bugs:,} of the old one."
