@@ -277,7 +277,7 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         if rate.verdict == "undecided":
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
-    if counts.unchanged:
+    if counts.unchanged and "`allow unchanged;`" not in result.problem:
         more = f"{count_of(counts.unchanged, 'case')} more changed nothing"
         said = "all inputs of the model are equal (`allow unchanged;` in a spec counts them)"
         yield Remark(f"{more}: {said}")
