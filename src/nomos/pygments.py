@@ -3,13 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pygments.lexer import (
-    ExtendedRegexLexer,
-    LexerContext,
-    default,
-    include,
-    words,
-)
+from pygments.lexer import ExtendedRegexLexer, LexerContext, default, include, words
 from pygments.lexers.python import PythonLexer
 from pygments.token import (
     Comment,
@@ -63,11 +57,7 @@ class NomosLexer(ExtendedRegexLexer):  # type: ignore[misc] # Pygments has no ty
             (r"/\*(?:.|\n)*?\*/", Comment.Multiline),
         ],
         # A set, not the block.
-        "allowed": [
-            include("gaps"),
-            (r"\{", Punctuation, "#pop"),
-            default("#pop"),
-        ],
+        "allowed": [include("gaps"), (r"\{", Punctuation, "#pop"), default("#pop")],
         "root": [
             include("gaps"),
             (r'"(?:\\[^\n]|[^"\\\n])*"', String.Double),

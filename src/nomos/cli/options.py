@@ -216,9 +216,8 @@ def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     for one in loaded.values():
         found = one.checked.diagnostics
         unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
-        print_diagnostics(
-            one.checked.source, unsaid, err=True
-        )  # a run says the others itself
+        # A run says the others itself
+        print_diagnostics(one.checked.source, unsaid, err=True)
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)

@@ -193,10 +193,7 @@ class Memory:
         self.nondeterministic = 0  # answers that were not the same the second time
 
     def recall(
-        self,
-        places: Array,
-        ask: Ask,
-        standing: Array | None = None,
+        self, places: Array, ask: Ask, standing: Array | None = None
     ) -> tuple[Column, Array]:
         """Return the answer for each place, asking only for those not known yet.
 

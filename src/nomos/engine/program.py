@@ -22,13 +22,7 @@ from nomos.domain.domain import (
 )
 from nomos.domain.functions import BoundBatched
 from nomos.domain.reading.source import labels_of, source_of
-from nomos.domain.records import (
-    Column,
-    get_feature,
-    numbers,
-    set_feature,
-    to_column,
-)
+from nomos.domain.records import Column, get_feature, numbers, set_feature, to_column
 from nomos.domain.schema import Schema
 from nomos.domain.values import is_value, plain
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same

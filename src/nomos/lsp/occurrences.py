@@ -55,7 +55,6 @@ class Names:
     """
 
     all: tuple[Occurrence, ...]
-    roles: Mapping[str, Role]
     unsure: frozenset[str]
 
     def name_at(self, offset: int) -> Occurrence | None:
@@ -73,7 +72,7 @@ class Names:
 @dataclass(slots=True)
 class _Finder:
     source: Source
-    roles: dict[str, Role]
+    roles: Mapping[str, Role]
     found: list[Occurrence] = field(default_factory=list)
     unsure: set[str] = field(default_factory=set)
 
@@ -84,21 +83,26 @@ class _Finder:
             self.unsure.add(name)
 
 
-def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:
-    """Return the names of a spec; `brought` are those that the files in use declare."""
-    roles = dict(brought)
+def roles_of(spec: syntax.Spec) -> dict[str, Role]:
+    """Return what a spec declares."""
+    roles = {}
     for statement in syntax.statements_of(spec):
         if isinstance(statement, syntax.Declaration):
             roles[statement.name.name] = DECLARED[type(statement)]
         if isinstance(statement, syntax.Pair):
             roles[statement.second.name] = Role.INPUT
+    return roles
+
+
+def find_names(source: Source, spec: syntax.Spec, roles: Mapping[str, Role]) -> Names:
+    """Return the names of a spec; `roles` are what it declares, and the files it uses."""
     finder = _Finder(source, roles)
     for statement in syntax.statements_of(spec):
         _find_in_statement(finder, statement)
     if spec.block is not None:
         _find_in_block(finder, PythonCode(source, spec.block))
     ordered = sorted(set(finder.found), key=lambda o: (o.span.start, o.span.end))
-    return Names(tuple(ordered), roles, frozenset(finder.unsure))
+    return Names(tuple(ordered), frozenset(finder.unsure))
 
 
 def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:

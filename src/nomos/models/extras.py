@@ -48,9 +48,8 @@ def reason(error: BaseException) -> str:
     lines = str(error).strip().split("\n")
     # TorchScript tells its own story first, and the reason last.
     said = lines[-1] if lines[0].endswith("interpreter.") else lines[0]
-    if (
-        said.endswith(":") and said != lines[-1]
-    ):  # as scikit-learn says it: what, then why
+    # As scikit-learn says it: what, then why
+    if said.endswith(":") and said != lines[-1]:
         said += f" {lines[1].strip()}"
     said = said[:300]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

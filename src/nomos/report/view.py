@@ -292,8 +292,7 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
         yield Remark(
-            f"{_describe_end(crash)}{more}: {crash.error}",
-            crash.traceback.rstrip(),
+            f"{_describe_end(crash)}{more}: {crash.error}", crash.traceback.rstrip()
         )
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)

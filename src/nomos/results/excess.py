@@ -31,12 +31,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-from nomos.results.statistics import (
-    Estimate,
-    Interval,
-    clopper_pearson,
-    log_choose,
-)
+from nomos.results.statistics import Estimate, Interval, clopper_pearson, log_choose
 
 EXCESS_LEVEL = 0.025
 CASES_LEVEL = 0.0125  # of all new cases together, and of all bugs known before

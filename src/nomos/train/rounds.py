@@ -121,9 +121,8 @@ class Rounds:
         self.goal, self.seed = goal, goal.seed
         self.done: list[Round] = []
         self._found: dict[str, Found] = {}
-        self._kept: list[
-            Any
-        ] = []  # the models of all rounds, where there is one of each
+        # The models of all rounds, where there is one of each
+        self._kept: list[Any] = []
 
     def run(self) -> Iterator[Round]:
         """Judge the first model, then make others; yields each round when it is over."""

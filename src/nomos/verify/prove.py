@@ -118,18 +118,16 @@ class Prover:
 
     def parse_cases(self, program: Program, part: str) -> AskedCases:
         """Return what a spec asks, for which inputs."""
-        assert self.domain.schema is not None
+        schema = self.domain.schema
+        assert schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(program.spec, self.domain.schema, self.domain.verifies)
+        asked = question(program.spec, schema, self.domain.verifies, program.functions)
         space = within(self.space, part) if part else self.space
         for name, one in space.ranges.items():
-            if (
-                one.names is None
-                and one.feature.takes_missing
-                and one is self.space.ranges[name]
-            ):
+            is_whole = one is self.space.ranges[name]
+            if one.names is None and one.feature.takes_missing and is_whole:
                 raise NotProvable(
                     f"`{name}` may be missing, and a proof is about values: give those"
                     f" that it is for, as in --within {name}={one.low:g}..{one.high:g}"

@@ -14,11 +14,7 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.campaigns.reports import (
-    is_piped,
-    relative_failures,
-    write_reports,
-)
+from nomos.cli.campaigns.reports import is_piped, relative_failures, write_reports
 from nomos.cli.output import STDOUT, own_stdout
 from nomos.errors import NomosError, exit_status
 from nomos.files import write_whole
@@ -172,9 +168,8 @@ def _show_result(result: Result) -> str:
     from nomos.results.verdict import nearest_text, premise_text
 
     proof, lines = result.proof, [str(showable_result(result))]
-    if (
-        proof is not None and proof.verdict == "violated"
-    ):  # else it is among the remarks
+    # Else it is among the remarks
+    if proof is not None and proof.verdict == "violated":
         lines += [f"  {premise_text(premise)}" for premise in proof.premises]
     if proof is not None and proof.witness is not None:
         near = nearest_text(proof)

@@ -134,10 +134,7 @@ class CoroutineBlock:
         if columns.program.compared or columns.program.begins_changed is False:
             unchanged = [one.changed is False for one in coroutines]
             chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
-        good = next(
-            (one.result for one in coroutines if one.failure is None),
-            None,
-        )
+        good = next((one.result for one in coroutines if one.failure is None), None)
         stand_in = good or (0,) * len(columns.spec.outputs)
         results = [
             stand_in if one.failure is not None else one.result for one in coroutines

@@ -144,9 +144,8 @@ class Hub:
     answers: Answers
     most_live: int = MOST_LIVE
     remembers: bool = False  # what is said of the items that a coroutine drew
-    coroutines: Iterator[Coroutine] = field(
-        default_factory=lambda: iter(())
-    )  # not begun
+    # Not begun
+    coroutines: Iterator[Coroutine] = field(default_factory=lambda: iter(()))
     waiting: dict[Any, list[Question]] = field(
         default_factory=lambda: defaultdict(list)
     )

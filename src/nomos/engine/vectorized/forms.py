@@ -14,12 +14,7 @@ from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers import write_values
 from nomos.engine.choices import real_number
-from nomos.engine.meaning.operators import (
-    BUILT_INS,
-    item_at,
-    list_indices,
-    size_of,
-)
+from nomos.engine.meaning.operators import BUILT_INS, item_at, list_indices, size_of
 from nomos.engine.vectorized import vector
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each, part

@@ -164,11 +164,7 @@ def find_equal(one: Any, other: Any, count: int) -> Array:
         are_arrays
         and one.shape == other.shape
         and one.ndim
-        and "O"
-        not in (
-            one.dtype.kind,
-            other.dtype.kind,
-        )
+        and "O" not in (one.dtype.kind, other.dtype.kind)
     ):
         return _equal_records(one.reshape(count, -1), other.reshape(count, -1))
     pairs = zip(each(one, count), each(other, count), strict=True)
@@ -209,9 +205,8 @@ class Compared:
     """What the cases of a chunk were first asked about, and whether all else was equal."""
 
     def __init__(self, count: int) -> None:
-        self.first: list[Any] = [
-            None
-        ] * count  # of each case, where it was asked in parts
+        # Of each case, where it was asked in parts
+        self.first: list[Any] = [None] * count
         self.column: Sequence[Any] | None = None  # or of all of them, at once
         self.asked = np.zeros(count, dtype=bool)
         self.again = np.zeros(count, dtype=bool)

@@ -24,13 +24,7 @@ from nomos.lang.checking.types import (
     wrong_type,
 )
 from nomos.lang.reading import syntax
-from nomos.lang.types import (
-    BUILT_IN,
-    NUMBERS,
-    OVERRIDABLE,
-    Function,
-    Type,
-)
+from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
 # Functions of Python and SQL, and what the language has for them.

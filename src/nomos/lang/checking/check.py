@@ -330,9 +330,7 @@ def _elaborate_statement(
 
 
 def _elaborate_ensures(
-    scope: Scope,
-    ensures: tuple[syntax.Ensures, ...],
-    repeated: syntax.Spec | None,
+    scope: Scope, ensures: tuple[syntax.Ensures, ...], repeated: syntax.Spec | None
 ) -> tuple[
     tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
 ]:

@@ -89,9 +89,8 @@ class Scope:
     levels: dict[str, FeatureType | None] = field(default_factory=dict)
     kept: Kept | None = None  # what an editor knows from before
     remedies: dict[str, str | None] = field(default_factory=dict)  # by missing names
-    uses: dict[str, tuple[Any, ...]] = field(
-        default_factory=dict
-    )  # the facts in definitions
+    # The facts in definitions
+    uses: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
     order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.

@@ -19,11 +19,7 @@ from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.checking.types import wrong_type
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import (
-    ParamValues,
-    always_assigned,
-    count_invocations,
-)
+from nomos.lang.python.flow import ParamValues, always_assigned, count_invocations
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
 

@@ -193,8 +193,7 @@ def count_repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | Non
         case ast.Name(id=name) if name in sizes:
             return sizes[name]
         case ast.Call(
-            func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
-            args=[inner],
+            func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"), args=[inner]
         ):
             return count_repetitions(inner, sizes)
         case ast.Call(

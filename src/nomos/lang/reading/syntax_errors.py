@@ -64,9 +64,8 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     at = Span(start, max(start + 1, min(place.end, chunk.end)))
     expected = set(error.accepts or error.expected)
     listed = _LISTED.search(text, chunk.start, at.start)
-    if (
-        listed is not None and "FOR" in expected and token != ".."
-    ):  # a list, as in Python
+    # A list, as in Python
+    if listed is not None and "FOR" in expected and token != "..":
         at = Span(listed.start(1), listed.end(1))
         if _INTERVAL.match(text, at.end, chunk.end):
             return _syntax_error_at(

@@ -252,9 +252,8 @@ def _operation_doc(expr: syntax.Binary) -> Doc:
         first, *rest = operands_of(expr)
         others = [("==>", operand) for operand in rest]
     else:
-        nodes = operator_chain(
-            expr, CHAINS.get(expr.operator, ())
-        )  # comparisons do not chain
+        # Comparisons do not chain
+        nodes = operator_chain(expr, CHAINS.get(expr.operator, ()))
         first = nodes[-1].left
         others = [(node.operator, node.right) for node in reversed(nodes)]
     head = _part_doc(first, level + 1, is_last=False)

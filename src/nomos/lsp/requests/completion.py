@@ -13,7 +13,7 @@ from nomos import relations
 from nomos.diagnostics import Span
 from nomos.domain.find import find_root
 from nomos.lang.reading.tree import COMMENT
-from nomos.lsp.document import Document, type_of
+from nomos.lsp.document import Document
 from nomos.lsp.occurrences import Role
 from nomos.lsp.requests.words import (
     BUILT_IN,
@@ -69,15 +69,11 @@ def complete_at(document: Document, offset: int) -> list[types.CompletionItem]:
         text = text[block.end :]
     if _is_in_comment(text):
         return []
-    is_early = block is not None and offset <= block.start
     found = _complete_in_statement(document, text)
-    return [i for i in found if not (is_early and i.label in _outputs(document))]
-
-
-def _outputs(document: Document) -> set[str]:
-    """Return the outputs, which have no value before the block."""
-    roles = document.names.roles.items()
-    return {name for name, role in roles if role is Role.OUTPUT}
+    if block is None or offset > block.start:
+        return list(found)
+    roles = document.roles  # outputs have no value before the block
+    return [item for item in found if roles.get(item.label) is not Role.OUTPUT]
 
 
 def _is_in_comment(text: str) -> bool:
@@ -91,7 +87,7 @@ def _complete_in_block(document: Document, text: str) -> Iterator[types.Completi
         yield from _feature_items(document)
         return
     if found := _DOT.search(text):
-        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+        if document.roles.get(found[1] or "") is Role.IMPORT:
             yield from _function_items(document, built_in=False)
         return
     yield from _value_items(document)
@@ -110,7 +106,7 @@ def _complete_in_statement(
     elif text.count('"', text.rfind("\n") + 1) % 2:
         return
     elif found := _DOT.search(text):
-        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+        if document.roles.get(found[1] or "") is Role.IMPORT:
             yield from _function_items(document, built_in=False)
         else:
             yield from _feature_items(document)
@@ -141,10 +137,10 @@ def _statement_items(document: Document, text: str) -> Iterator[types.Completion
     is_shared = statement.split()[:1] == ["def"]
     yield from _local_items(statement)
     for item in _value_items(document):
-        if not is_shared or document.names.roles[item.label] is Role.PARAM:
+        if not is_shared or document.roles[item.label] is Role.PARAM:
             yield item
     yield from _function_items(document)
-    for name, role in document.names.roles.items():
+    for name, role in document.roles.items():
         if role is Role.DEFINITION:
             yield _completion_item(name, Kind.Function, "a definition")
     for word, about in EXPRESSIONS.items():
@@ -192,9 +188,9 @@ def _function_items(
 
 
 def _value_items(document: Document) -> Iterator[types.CompletionItem]:
-    for name, role in document.names.roles.items():
+    for name, role in document.roles.items():
         if role in _VALUES:
-            type_ = type_of(document, name)
+            type_ = document.types.get(name)
             detail = f"{role.value}, {type_}" if type_ else role.value
             yield _completion_item(name, Kind.Variable, detail, order="0")
 

@@ -141,7 +141,7 @@ def find_rename_places(
                 f"the block of {each.path.name} gives `{found.name}` another meaning in "
                 "a function or a comprehension: rename it by hand"
             )
-        if new in each.names.roles:
+        if new in each.roles:
             raise NomosError(f"`{new}` is declared already in {each.path.name}")
         own = [o.span.start for o in each.names.same_names(found)]
         for other in each.names.all:

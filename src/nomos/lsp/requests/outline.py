@@ -6,7 +6,6 @@ from lsprotocol import types
 
 from nomos.diagnostics import Span
 from nomos.lang.reading import syntax
-from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document, Places
 
 Kind = types.SymbolKind
@@ -48,13 +47,17 @@ def _title_of(
         case syntax.Use(path=path):
             return f"use {path.value}", Kind.File, path.span
         case syntax.Requires(condition=condition):
-            return f"requires {format_expr(condition)}", Kind.Boolean, span
+            return f"requires {_line_of(document, condition)}", Kind.Boolean, span
         case syntax.Ensures(condition=condition, name=name):
-            label = format_expr(condition) if name is None else name.name
+            label = name.name if name else _line_of(document, condition)
             return f"ensures {label}", Kind.Property, span
         case syntax.Repeats(times=times):
-            return f"repeats {format_expr(times)}", Kind.Number, span
+            return f"repeats {_line_of(document, times)}", Kind.Number, span
         case syntax.Block():
             return "the block", Kind.Method, Span(span.start, span.start + 1)
         case _:
             assert_never(statement)
+
+
+def _line_of(document: Document, expr: syntax.Expr) -> str:
+    return " ".join(document.source.slice(expr.span).split())

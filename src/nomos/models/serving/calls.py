@@ -32,12 +32,7 @@ from nomos.errors import ModelError, ServiceDown, Unreadable
 from nomos.models.extras import need
 from nomos.models.serving.ledger import Book, ledger_at
 from nomos.models.serving.prices import Price, find_price
-from nomos.models.serving.replies import (
-    LATER,
-    CallFailed,
-    Nonsense,
-    ReplyReader,
-)
+from nomos.models.serving.replies import LATER, CallFailed, Nonsense, ReplyReader
 from nomos.models.serving.transport import Late, Passing, send_request
 
 if TYPE_CHECKING:

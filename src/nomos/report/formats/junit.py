@@ -17,10 +17,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
-def junit_document(
-    rulings: Sequence[Ruling],
-    failures: Sequence[Failure] = (),
-) -> str:
+def junit_document(rulings: Sequence[Ruling], failures: Sequence[Failure] = ()) -> str:
     """Return the document: violated is a failure, what has no verdict is an error.
 
     A property that is violated and that the gate lets pass is skipped.

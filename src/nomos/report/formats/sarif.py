@@ -19,8 +19,7 @@ _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
 
 def sarif_document(
-    rulings: Sequence[Ruling],
-    failures: Sequence[Failure] = (),
+    rulings: Sequence[Ruling], failures: Sequence[Failure] = ()
 ) -> dict[str, Any]:
     """Return the document; bugs that the gate lets pass are notes instead of errors."""
     results = [result for ruling in rulings for result in ruling.results]

@@ -36,13 +36,11 @@ from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownNames
 from nomos.store.rows import Row
 
-MOST_BUGS_KEPT = (
-    10_000  # in a result; more are counted, stored and replayed by their id
-)
+# In a result; more are counted, stored and replayed by their id
+MOST_BUGS_KEPT = 10_000
 _SPREADING = 0x9E3779B97F4A7C15  # what makes neighbouring numbers unlike
-_SAMPLED = (
-    16  # of the violations behind the first ones, one in so many is run in isolation
-)
+# Of the violations behind the first ones, one in so many is run in isolation
+_SAMPLED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +121,8 @@ class Bugs:
         self.until_bug = until_bug
         self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
-        self.has_control = (
-            has_control  # whether a random model is tested against chance
-        )
+        # Whether a random model is tested against chance
+        self.has_control = has_control
         self.uncontrolled = 0  # violations of cases that ask about one input only
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
@@ -345,9 +342,8 @@ class Bugs:
         totals.violations += int(((how <= How.BATCH) | (how == How.CHANCE)).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if (
-            not is_unique.all()
-        ):  # too many to deduplicate: those that failed again count
+        # Too many to deduplicate: those that failed again count
+        if not is_unique.all():
             back = int(found.reproduced[~is_unique].sum())
             totals.violations += back
             totals.flaky += int((~is_unique).sum()) - back

@@ -103,10 +103,7 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
         kept.insert(2, f"{result.counts.crashed} cases crashed")
     verdict: Verdict = "violated" if result.verdict == "violated" else "failed"
     return replace(
-        result,
-        crashes=tuple(crashes),
-        problem="; ".join(kept),
-        verdict=verdict,
+        result, crashes=tuple(crashes), problem="; ".join(kept), verdict=verdict
     )
 
 

@@ -14,12 +14,7 @@ from nomos.device import Placement, place_models, reference_precision
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
-from nomos.engine.cases import (
-    Cases,
-    KnownCase,
-    MadeCases,
-    RandomCases,
-)
+from nomos.engine.cases import Cases, KnownCase, MadeCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
 from nomos.engine.evaluated import EvaluatedChunk, Limits, no_verdicts

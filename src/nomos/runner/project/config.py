@@ -6,16 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import (
-    AMOUNT,
-    COUNT,
-    SEED,
-    SHARE,
-    TEXT,
-    Kind,
-    accept_option,
-    meant,
-)
+from nomos.accepted import AMOUNT, COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
 from nomos.errors import NomosError
 
 

@@ -13,8 +13,7 @@ from nomos.structures.model import Layers
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
 from nomos.verify.question.cases import AskedCases, choose_cases
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
-from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import difference
+from nomos.verify.question.formulas import SIDES, difference, linear, ways
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw
@@ -144,9 +143,8 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
         planes += _parse_planes(guard, pair)
     writes = []
     for write in group.writes:
-        writes.append(
-            (write, _parse_line(write.value, pair))
-        )  # refuses what is not whole
+        # Refuses what is not whole
+        writes.append((write, _parse_line(write.value, pair)))
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))

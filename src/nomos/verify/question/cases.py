@@ -140,9 +140,7 @@ def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:
             yield from list_equal(guard.left)
             yield from list_equal(guard.right)
         case core.Compare(
-            operator="==",
-            left=core.Variable(name=one),
-            right=core.Variable(name=other),
+            operator="==", left=core.Variable(name=one), right=core.Variable(name=other)
         ):
             yield one, other
         case _:

@@ -313,9 +313,8 @@ class _Builder:
             self._filter_rows()
             lasts = self.values.pop(_LAST)
             for write in self.group.writes:
-                if direction(
-                    write.value, variable
-                ):  # what lies between the ends fits, too
+                # What lies between the ends fits, too
+                if direction(write.value, variable):
                     self._check_write(write, self.values)
                     self._check_write(write, {**self.values, variable: lasts})
             parts.append(self._merge_rows())
@@ -387,7 +386,7 @@ def _sides(guard: core.Expr) -> list[core.Expr]:
     match guard:
         case core.Compare():
             return [guard.left, guard.right]
-        case core.Logic() | core.Not():
+        case core.Logic() | core.Not() | core.Conditional():
             return [side for part in core.children(guard) for side in _sides(part)]
         case _:
             return [guard, core.Constant(None, span=guard.span)]

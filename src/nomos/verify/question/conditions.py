@@ -16,8 +16,15 @@ from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.model import ModelOutput, Structure
 from nomos.verify.question.cases import find_violated
-from nomos.verify.question.formulas import SIDES, fix_variables, holds, linear, ways
-from nomos.verify.question.symbolic import ANSWER, Question, difference, variables
+from nomos.verify.question.formulas import (
+    SIDES,
+    difference,
+    fix_variables,
+    holds,
+    linear,
+    ways,
+)
+from nomos.verify.question.symbolic import ANSWER, Question, variables
 
 _MOST_COMBINATIONS = 4096
 
@@ -85,9 +92,24 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         for formula in question.ensures:
             rest = fix_variables(formula, fixed)
             for conditions in ways(rest, False, numbers.compare):
-                every = (*own, *conditions)
+                every = (*own, *_drop_weaker(conditions))
                 found.append(Violation(every, tuple(_add_conditions(every))))
     return found
+
+
+def _drop_weaker(conditions: list[HalfSpace]) -> list[HalfSpace]:
+    """Return conditions without those that follow from another with equal weights."""
+    strongest: dict[bytes, HalfSpace] = {}
+    others = []
+    for one in conditions:
+        if one.slack or not one.is_sufficient:
+            others.append(one)
+            continue
+        key = (one.weights + 0.0).tobytes()
+        known = strongest.setdefault(key, one)
+        if (one.constant, known.strict) < (known.constant, one.strict):
+            strongest[key] = one
+    return [*strongest.values(), *others]
 
 
 def _add_conditions(conditions: tuple[HalfSpace, ...]) -> Iterator[HalfSpace]:

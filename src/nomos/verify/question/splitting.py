@@ -27,9 +27,9 @@ def divide_question(cases: AskedCases) -> list[AskedCases]:
     its values.
     """
     question = cases.question
-    parts: list[core.Expr] = []
-    for formula in question.ensures:
-        parts += [part for part in _input_parts(formula) if part not in parts]
+    parts = list(dict.fromkeys(
+        part for formula in question.ensures for part in _input_parts(formula)
+    ))  # fmt: skip
     choices = [_list_values(part, cases) for part in parts]
     if np.prod([float(len(c)) for c in choices]) > _MOST_PARTS:
         raise NotProvable(

@@ -312,11 +312,7 @@ def with_flakiness(
     if not every:  # one-sided: as far above it at 90 % on both sides
         share = clopper_pearson(found.flaky, found.cases, confidence=0.9).high
     check = Flakiness(
-        found.cases,
-        found.flaky,
-        is_fresh=is_fresh,
-        is_every_case=every,
-        at_most=share,
+        found.cases, found.flaky, is_fresh=is_fresh, is_every_case=every, at_most=share
     )
     analysis = result.analysis or Analysis()
     if result.verdict != "violated":

@@ -79,12 +79,7 @@ class Generations(Plan):
     """Says which generation comes next; where the search learns, one at a time."""
 
     def __init__(
-        self,
-        strategy: Strategy,
-        options: Options,
-        *,
-        seed: int,
-        name: str,
+        self, strategy: Strategy, options: Options, *, seed: int, name: str
     ) -> None:
         super().__init__(total=None, batch=options.batch)
         self.strategy = strategy

@@ -16,9 +16,8 @@ ON_DEVICE = 2**19  # on a device they do: violations are run again in larger bat
 SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
-_AT_FIRST = (
-    4  # times as long, where only a short chunk is known: it cost mostly its calls
-)
+# Times as long, where only a short chunk is known: it cost mostly its calls
+_AT_FIRST = 4
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
 # Times as long a chunk may take in which a worker waits for answers: at its end it waits
 # for the last of them alone, for those that were sent again or never came.
@@ -87,11 +86,7 @@ class Plan:
     """Says which range comes next, larger as long as that is fast."""
 
     def __init__(
-        self,
-        *,
-        total: int | None,
-        batch: int | None,
-        largest: int = LARGEST,
+        self, *, total: int | None, batch: int | None, largest: int = LARGEST
     ) -> None:
         self.space: int | None = None  # how many cases there are, where all are tried
         self.about_space: int | None = None  # about how many, where they are not
