@@ -12,6 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.engine.choices import pattern
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
@@ -24,7 +25,7 @@ from nomos.results.result import Bug, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
 from nomos.structures.trees import Trees
 from nomos.verify.engines.search import TIME_IS_UP, Deadline, Findings
-from nomos.verify.engines.settle import prove_parts, settle
+from nomos.verify.engines.settle import divide_for, prove_parts, settle
 from nomos.verify.falsify import (
     FEWER_SAMPLES,
     SAMPLES,
@@ -36,7 +37,6 @@ from nomos.verify.falsify import (
 from nomos.verify.premises import count_premises, join_proofs, weigh_premises
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
-from nomos.verify.question.splitting import divide_question
 from nomos.verify.question.symbolic import Question, question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
@@ -277,7 +277,10 @@ class _Attempt:
         if total.contradiction:
             return replace(proof, reason=total.contradiction)
         if total.good == total.total:
-            return replace(proof, verdict="holds")
+            near = (name_rounding(total.rounding),) if total.rounding else ()
+            return replace(
+                proof, verdict="holds", assumptions=(*near, *proof.assumptions)
+            )
         return replace(proof, reason=TIME_IS_UP)
 
     def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
@@ -285,7 +288,7 @@ class _Attempt:
         if isinstance(self.model, UnreadModel):
             raise self.model.why
         data, model, parts, why = self.data, self.model.structure, [], None
-        for part in divide_question(cases):
+        for part in divide_for(cases, model):
             try:
                 parts.append(settle(part, data, model, limits))
             except NotProvable as error:
@@ -300,6 +303,7 @@ class _Attempt:
             sum(part.bad for part in parts),
             example,
             method,
+            rounding=max((part.rounding for part in parts), default=0.0),
         )
 
     def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
@@ -346,7 +350,10 @@ class _Attempt:
             question = cases.question
             records = {n: cases.record(case, n) for n in question.inputs}
             rows = tuple(tuple(record.tolist()) for record in records.values())
-            draws = tuple(case[draw.variable] for draw in question.draws)
+            draws = tuple(
+                pattern(case[draw.variable]) if draw.is_real else case[draw.variable]
+                for draw in question.draws
+            )
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
@@ -370,6 +377,14 @@ class _Attempt:
         raise NotProvable(
             "a violation that was found is none when it is run in isolation"
         )
+
+
+def name_rounding(rounding: float) -> str:
+    """Return what a proof takes for granted of steps as small as rounding, in words."""
+    return (
+        f"scores that are within {rounding:.1g} of each other count as equal: steps of a "
+        "real feature may be so small that rounding alone decides"
+    )
 
 
 def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:

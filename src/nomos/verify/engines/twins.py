@@ -174,6 +174,15 @@ class Twins:
         constant = constant + _most(changes @ self.turns, self.turn_low, self.turn_high)
         return constant + self._rounding * size
 
+    def bound_scores(
+        self, low: Array, high: Array, known: list[PairBox], asked: Conditions
+    ) -> Array:
+        """Bound each condition by itself, (parts, conditions)."""
+        shape = (len(low), *asked.scores.shape)
+        sums = np.broadcast_to(asked.scores, shape)
+        changes = np.broadcast_to(asked.slopes, shape)
+        return self._bound_greedily(low, high, known, sums, changes) + asked.constants
+
     def begin(self, asked: Conditions, mix: Array, known: list[PairBox]) -> Lines:
         """Return the first lines for a mix of conditions, of parts."""
         sums, changes = mix @ asked.scores, mix @ asked.slopes

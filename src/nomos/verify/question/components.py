@@ -258,6 +258,11 @@ class _Builder:
                 )
 
     def _add_draw(self, draw: Draw, *, last: bool) -> None:
+        if draw.is_real:
+            remedy = "draw whole numbers, such as `randInt(1, 100) / 100`"
+            raise NotProvable(
+                f"`randReal` has too many values: {remedy}", draw.low.span
+            )
         low, high = self._whole_numbers(draw.low), self._whole_numbers(draw.high)
         self._keep_rows(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]
