@@ -113,7 +113,7 @@ def test_a_predict_that_changes_the_answer_is_noticed() -> None:
         (rising().replace("predict(x2)", "noisy(x2)"), "at random"),
         (rising().replace("predict(x2)", "other(x2)"), "not declared"),
         (rising("requires x1.a / x1.b > 1;"), "divisor can be 0"),
-        (rising("requires x1.a > randReal(0, 9);"), "draw whole numbers, such as"),
+        (rising("requires x1.a > randReal(0, 9);"), "`randReal` has too many values"),
         (
             rising("requires x1.a > 1 || randInt(0, 1) == 1;"),
             "whether this is drawn",

@@ -23,7 +23,7 @@ from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Nearest, Proof, Scope
 from nomos.structures.model import SINGLE, Layers, Structure
-from nomos.structures.trees import Trees
+from nomos.verify.assumptions import assumptions, name_rounding
 from nomos.verify.engines.search import TIME_IS_UP, Deadline, Findings
 from nomos.verify.engines.settle import divide_for, prove_parts, settle
 from nomos.verify.falsify import (
@@ -37,7 +37,7 @@ from nomos.verify.falsify import (
 from nomos.verify.premises import count_premises, join_proofs, weigh_premises
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
-from nomos.verify.question.symbolic import Question, question
+from nomos.verify.question.symbolic import question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
 
@@ -277,10 +277,9 @@ class _Attempt:
         if total.contradiction:
             return replace(proof, reason=total.contradiction)
         if total.good == total.total:
-            near = (name_rounding(total.rounding),) if total.rounding else ()
-            return replace(
-                proof, verdict="holds", assumptions=(*near, *proof.assumptions)
-            )
+            small = (name_rounding(total.rounding),) if total.rounding else ()
+            taken = (*small, *proof.assumptions)
+            return replace(proof, verdict="holds", assumptions=taken)
         return replace(proof, reason=TIME_IS_UP)
 
     def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
@@ -377,37 +376,3 @@ class _Attempt:
         raise NotProvable(
             "a violation that was found is none when it is run in isolation"
         )
-
-
-def name_rounding(rounding: float) -> str:
-    """Return what a proof takes for granted of steps as small as rounding, in words."""
-    return (
-        f"scores that are within {rounding:.1g} of each other count as equal: steps of a "
-        "real feature may be so small that rounding alone decides"
-    )
-
-
-def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
-    """Return what a proof takes for granted, in words."""
-    outputs = [model.find_output(one.output) for one in asked.answers]
-    shared: tuple[str, ...] = (
-        *(
-            ("the library's logistic function keeps order",)
-            if any(one is not None and one.is_logistic for one in outputs)
-            else ()
-        ),
-        "the structure that was read is the model: it was compared with the real "
-        "function on the data and on rows drawn from the schema",
-        "records have whole numbers, names and real numbers as the schema says, "
-        "and no missing values",
-        "the same record gets the same answer whenever, and with whatever others, "
-        "it is asked",
-    )
-    if isinstance(model, Layers):
-        rounding = "the library's sums are rounded as IEEE arithmetic allows"
-        if len(model.weights) == 1:
-            return (*shared, f"{rounding}, in one order for all records")
-        return (*shared, f"{rounding} for any order")
-    if isinstance(model, Trees) and model.in_order and len(model.trees) > 1:
-        return (*shared, "the library adds up its trees in one order")
-    return shared

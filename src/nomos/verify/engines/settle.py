@@ -14,12 +14,12 @@ from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.engines.ensemble import EnsembleSearch, drop_impossible
 from nomos.verify.engines.leaves import Reached, count_exactly
 from nomos.verify.engines.netsearch import NetworkSearch, volume
-from nomos.verify.engines.paths import Paths
-from nomos.verify.engines.pathsearch import PathSearch
+from nomos.verify.engines.paths.branching import PathSearch
+from nomos.verify.engines.paths.steepest import Steepest
+from nomos.verify.engines.paths.traces import Paths
 from nomos.verify.engines.regions import Regions
 from nomos.verify.engines.search import Deadline, Findings
 from nomos.verify.engines.slope import by_slopes, prove_by_slopes
-from nomos.verify.engines.steepest import Steepest
 from nomos.verify.engines.terms import not_against_terms
 from nomos.verify.question.cases import AskedCases, size_of
 from nomos.verify.question.conditions import Violation, violations

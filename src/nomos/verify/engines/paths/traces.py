@@ -25,15 +25,17 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.model import Layers
+from nomos.verify.engines.paths.forms import Form, FormRanges
+from nomos.verify.engines.paths.pairs import interval_sums
+from nomos.verify.engines.paths.twins import Conditions, Twins
 from nomos.verify.engines.regions import Regions
-from nomos.verify.engines.twins import Conditions, Twins
 from nomos.verify.engines.slope import list_forbidden_steps
 from nomos.verify.question.cases import AskedCases, list_equal
 from nomos.verify.question.conditions import HalfSpace, Violation
-from nomos.verify.question.formulas import SIDES, difference, linear, ways
+from nomos.verify.question.formulas import linear
 from nomos.verify.question.space import FeatureRange
 
-Form = tuple[dict[str, float], float]  # weights of variables, and a constant
+_MOST_VALUES = 10_000  # of an input that is no real number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,10 +57,22 @@ class Path:
     twins: Twins
     low: Array
     high: Array
+    grids: tuple[Array | None, ...]  # which values inputs have, where they are few
+    names: tuple[tuple[Array, Array], ...]  # inputs that go together, and their values
     asked: Conditions
     rounding: float  # answers that are nearer to each other count as equal; 0: none do
     changes: tuple[tuple[Change, float], ...]  # those of the direction, and their signs
     weights: Array  # f, of the scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trace:
+    """What a violation leaves on a path: where `f` is, and what else is at least 0 there."""
+
+    weights: Array
+    band: tuple[float, float] | None
+    nearest: float
+    more: list[tuple[Array, float]]
 
 
 class Paths:
@@ -71,11 +85,16 @@ class Paths:
         self.cases, self.model = cases, model
         # Sums of the first layer are made as for one call.
         self.regions = Regions(cases, model)
-        self.planes = [planes for guard in question.guards for planes in _planes(guard)]
+        self.exact = np.zeros(len(self.regions.largest), bool)
+        self.ranges = FormRanges(cases)
         self.changes: list[Change] = []
         self.places: dict[str, int] = {}  # of numbers, among the box's columns
         columns: list[Array] = []
         ends: list[tuple[float, float]] = []
+        self.grids: list[Array | None] = []  # the values of columns that have few
+        self.names: list[
+            tuple[Array, Array]
+        ] = []  # of features: columns, and their rows
         self.base = model.biases[0].copy()
         equal = {pair for guard in question.guards for pair in list_equal(guard)}
         for name, one in cases.space.ranges.items():
@@ -91,15 +110,21 @@ class Paths:
         self.low, self.high = np.array(ends).T
 
     def _add_columns(
-        self, name: str, one: FeatureRange, columns: list[Array], ends: list[tuple[float, float]]
+        self,
+        name: str,
+        one: FeatureRange,
+        columns: list[Array],
+        ends: list[tuple[float, float]],
     ) -> None:
         """Let each column of a name, or of steps, have any value between its ends."""
         values = one.values()
-        if one.is_real or len(values) > 10_000:
+        if one.is_real or len(values) > _MOST_VALUES:
             raise NotProvable(f"the model's columns of `{name}` are no straight lines")
         own, made = self.regions.columns(name, values)
+        self.names.append((len(ends) + np.arange(len(own)), made))
         for place, column in zip(own, made.T, strict=True):
             columns.append(self.model.weights[0][:, place])
+            self.grids.append(np.unique(column))
             ends.append((float(column.min()), float(column.max())))
             largest = self.regions.largest
             largest[place] = max(largest[place], float(np.abs(column).max()))
@@ -111,24 +136,34 @@ class Paths:
         if not self.regions.is_line(name):
             raise NotProvable(f"`{name}` changes, and what a network sees is no line")
         forms = [linear(call[name]) for call in self.cases.question.calls]
-        ends = [self._bound(form) for form in forms]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        eps = max(float(np.finfo(self.cases.dtype).eps), 2.0**-52)
-        lost = 2 * eps * max(abs(low), abs(high)) + 1e-40
-        dtype = self.cases.dtype.type
-        low = float(np.nextafter(dtype(low - lost), dtype(-np.inf)))
-        high = float(np.nextafter(dtype(high + lost), dtype(np.inf)))
-        base, slope = self.regions.line((0, name), low, high)
-        width = len(self.base)
-        self.base, slope = self.base + base[:width], slope[:width]
-        columns.append(slope)
         far: Form = (
             {n: forms[1][0].get(n, 0.0) - forms[0][0].get(n, 0.0)
              for n in forms[0][0] | forms[1][0]},
             forms[1][1] - forms[0][1],
         )  # fmt: skip
-        least, most = self._bound(far)
-        if least < 0 or most > 0:
+        least, most = self.ranges.bound(far)
+        changes = least < 0 or most > 0
+        ends = [self.ranges.bound(form) for form in forms]
+        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+        eps = max(float(np.finfo(self.cases.dtype).eps), 2.0**-52)
+        lost = 2 * eps * max(abs(low), abs(high)) + 1e-40
+        if changes or one.is_real or one.count > _MOST_VALUES:
+            dtype = self.cases.dtype.type
+            low = float(np.nextafter(dtype(low - lost), dtype(-np.inf)))
+            high = float(np.nextafter(dtype(high + lost), dtype(np.inf)))
+            self.grids.append(None)
+        else:
+            low, high = float(one.low), float(one.high)
+            self.grids.append(one.values().astype(float))
+        base, slope = self.regions.line((0, name), low, high)
+        own, made = self.regions.columns(name, np.array([low, high]))
+        if made.shape[1] == 1 and (made[:, 0] == (low, high)).all():
+            self.regions.deviation[own] = 0  # it is taken as it is, or rounded once
+            self.exact[own] = True
+        width = len(self.base)
+        self.base, slope = self.base + base[:width], slope[:width]
+        columns.append(slope)
+        if changes:
             kept = _keeps_order(*(call[name] for call in self.cases.question.calls))
             rounded = (
                 max(least - lost, 0.0) if kept and least >= 0 else least - lost,
@@ -137,74 +172,38 @@ class Paths:
             self.changes.append(Change(name, far, *rounded, lost, slope))
         return low, high
 
-    def _bound(self, form: Form) -> tuple[float, float]:
-        """Return between what a sum of variables is, by their ranges and the guards."""
-        return -self._most(_times(form, -1.0)), self._most(form)
-
-    def _most(self, form: Form) -> float:
-        """Bound a sum from above: with each guard, taken so often that a variable cancels."""
-        most = self._most_of_box(form)
-        for choice in self.planes:
-            found = -np.inf
-            for planes in choice:
-                own = most
-                for plane in planes:
-                    for name, weight in plane[0].items():
-                        times = -form[0].get(name, 0.0) / weight if weight else 0.0
-                        if times > 0:
-                            own = min(own, self._most_of_box(_add(form, plane, times)))
-                found = max(found, own)
-            most = min(most, found)
-        # What is calculated of variables is rounded, and so is this.
-        return most + 1e-14 * (abs(most) + abs(form[1]))
-
-    def _most_of_box(self, form: Form) -> float:
-        total = form[1]
-        for name, weight in form[0].items():
-            if weight:
-                low, high = self._range(name)
-                total += max(weight * low, weight * high)
-        return total
-
-    def _range(self, variable: str) -> tuple[float, float]:
-        for draw in self.cases.question.draws:
-            if draw.variable == variable:
-                low = _times(linear(draw.low), -1.0)
-                return -self._most_of_box(low), self._most_of_box(linear(draw.high))
-        one = self.cases.space.range_of(variable)
-        return float(one.low), float(one.high)
-
     def error(self) -> Array:
         """Bound how far the library's scores are from the true ones, anywhere in the box."""
         model = self.model
         low, high = self.low, self.high
         size = self.regions.largest
-        error = 8 * model.roundoff * size + self.regions.deviation
+        steps = np.where(self.exact, 1, 8)  # of what comes before the network
+        error = steps * model.roundoff * size + self.regions.deviation
         for layer, (weight, bias) in enumerate(
             zip(model.weights, model.biases, strict=True)
         ):
             # A column is no larger than `largest`; sums of later layers than their bounds.
             _, error = model.after(weight, bias, size, error)
             if layer == 0:
-                low, high = _sums(self.columns, self.base, low, high)
+                low, high = interval_sums(self.columns, low, high)
+                low, high = low + self.base, high + self.base
             else:
-                low, high = _sums(weight, bias, np.maximum(low, 0), np.maximum(high, 0))
+                on = np.maximum(low, 0), np.maximum(high, 0)
+                low, high = (end + bias for end in interval_sums(weight, *on))
             size = np.maximum(high, 0)
         return np.asarray(error + model.link)
 
-    def list_paths(self, ways_: list[Violation]) -> Iterator[Path]:
+    def list_paths(self, broken: list[Violation]) -> Iterator[Path]:
         """Yield the searches that together settle all ways to break a property."""
-        if not self.changes or any(
-            not isinstance(c.low, float) or not np.isfinite([c.low, c.high]).all()
-            for c in self.changes
-        ):
+        ends = [(c.low, c.high) for c in self.changes]
+        if not ends or not np.isfinite(ends).all():
             raise NotProvable("no number changes between the calls")
         error = self.error()
-        composed = bool(ways_) and all(way.labels is not None for way in ways_)
+        composed = bool(broken) and all(way.labels is not None for way in broken)
         composed = composed and bool(
-            list_forbidden_steps(ways_, len(self.model.labels), 0)
+            list_forbidden_steps(broken, len(self.model.labels), 0)
         )
-        for way in ways_:
+        for way in broken:
             if any(not s.weights.any() and s.constant < 0 for s in way.conditions):
                 continue
             found = find_pair(way)
@@ -246,13 +245,18 @@ class Paths:
         apart = [max(c.low, -c.high, 0.0) for c in self.changes]
         # Answers that are as near as rounding count as equal where steps have no least size.
         nudge = max(lost, 1e-9)
-        nearest = 2 * lost + nudge if drop <= 0 and max(apart) == 0 else 0.0
+        nearest = (
+            2 * lost + len(self.changes) * nudge
+            if drop <= 0 and max(apart) == 0
+            else 0.0
+        )
         band = None if first is None else (
             min(first - lost, last + lost), max(first - lost, last + lost))  # fmt: skip
+        trace = _Trace(weights, band, nearest, more if nearest else [])
         if not free or (drop > 0 and len(self.changes) > 1):
             if nearest or inputs:
                 raise NotProvable("several numbers change, and some of them either way")
-            yield self._path(weights, band, drop, 0.0, self.changes, None, [])
+            yield self._path(trace, drop, self.changes, None)
             return
         strict = int(np.argmax(apart)) if not nearest else -1
         if drop <= 0:
@@ -265,21 +269,19 @@ class Paths:
                 else:
                     steep = drop / apart[place] if place == strict else nudge / most
                 steep += _lipschitz(inputs, change) * sign
-                own_more = more if nearest else []
-                yield self._path(weights, band, steep, nearest, [change], sign, own_more)
+                yield self._path(trace, steep, [change], sign)
 
     def _path(
-        self, weights: Array, band: tuple[float, float] | None, drop: float,
-        nearest: float, changes: list[Change], sign: float | None,
-        more: list[tuple[Array, float]],
-    ) -> Path:  # fmt: skip
+        self, trace: _Trace, drop: float, changes: list[Change], sign: float | None
+    ) -> Path:
         """Return a search for a point of the band where `f` falls by `drop` or more."""
         slopes = np.stack([c.slope for c in changes], axis=1)
+        weights, band = trace.weights, trace.band
         none = np.zeros_like(weights)
         rows = [(none, -weights, -drop)]
         if band is not None:
             rows += [(weights, none, -band[0]), (-weights, none, band[1])]
-            rows += [(w, none, slack) for w, slack in more]
+            rows += [(w, none, slack) for w, slack in trace.more]
         fixed = sign is not None
         low, high = np.array([(c.low, c.high) for c in changes]).T
         model = self.model
@@ -290,7 +292,7 @@ class Paths:
             low[:0] if fixed else low, high[:0] if fixed else high,
         )  # fmt: skip
         stacked = (np.array(part) for part in zip(*rows, strict=True))
-        return Path(twins, self.low, self.high, Conditions(*stacked), nearest,
+        return Path(twins, self.low, self.high, tuple(self.grids), tuple(self.names), Conditions(*stacked), trace.nearest,
                     tuple((c, sign or 0.0) for c in changes), weights)  # fmt: skip
 
 
@@ -338,7 +340,9 @@ def _lipschitz(inputs: Mapping[str, float], change: Change) -> float:
         np.isclose(inputs[n], factor * own[n], rtol=1e-12) for n in own
     )
     if not same or change.form[1]:
-        raise NotProvable("answers are compared with more than how far a number changes")
+        raise NotProvable(
+            "answers are compared with more than how far a number changes"
+        )
     return -factor
 
 
@@ -353,36 +357,3 @@ def _keeps_order(one: core.Expr, two: core.Expr) -> bool:
             if b.operator in "+-" and a in sides and len(other) == 1:
                 return isinstance(other[0], core.Variable | core.Constant)
     return False
-
-
-def _planes(guard: core.Expr) -> Iterator[list[list[Form]]]:
-    """Yield the ways in which a condition of variables holds; each is sums that are >= 0."""
-
-    def compared(test: core.Compare, relation: str) -> list[list[Form]]:
-        form = linear(difference(test))
-        return [[_times(form, sign) for sign, _ in way] for way in SIDES[relation]]
-
-    if isinstance(guard, core.Logic) and guard.operator == "&&":
-        yield from _planes(guard.left)
-        yield from _planes(guard.right)
-        return
-    try:
-        yield ways(guard, True, compared)
-    except NotProvable:  # a condition less is more cases
-        return
-
-
-def _times(form: Form, factor: float) -> Form:
-    return {n: factor * w for n, w in form[0].items()}, factor * form[1]
-
-
-def _add(one: Form, two: Form, times: float) -> Form:
-    names = one[0] | two[0]
-    weights = {n: one[0].get(n, 0.0) + times * two[0].get(n, 0.0) for n in names}
-    weights = {n: 0.0 if abs(w) < 1e-300 else w for n, w in weights.items()}
-    return weights, one[1] + times * two[1]
-
-
-def _sums(weight: Array, bias: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    over, under = np.maximum(weight, 0), np.minimum(weight, 0)
-    return over @ low + under @ high + bias, over @ high + under @ low + bias

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.engines.paths import Form, Path, Paths
+from nomos.verify.engines.paths.forms import Form
+from nomos.verify.engines.paths.traces import Path, Paths
 from nomos.verify.engines.search import Deadline
 from nomos.verify.question.cases import AskedCases, Variables, one_case
 from nomos.verify.question.formulas import evaluate, linear
@@ -63,7 +64,9 @@ class Steepest:
     def ask_corners(self, corners: Array) -> dict[str, Any] | None:
         """Try the points at which bounds are reached, moved onto the decision."""
         count = len(corners)
-        points = {n: one.sample(self.rng, count) for n, one in self.cases.space.ranges.items()}
+        points = {
+            n: one.sample(self.rng, count) for n, one in self.cases.space.ranges.items()
+        }
         for name, at in self.paths.places.items():
             points[name] = corners[:, at]
         points = self._cross(points, self._mutate(points, far=True))
@@ -102,7 +105,9 @@ class Steepest:
                 size = self.spans[name] * (1.0 if far else rng.choice([0.02, 0.1, 0.4]))
                 fresh = old + size * rng.normal(size=len(keep))
                 anew = rng.random(len(keep)) < (0 if far else 0.3)
-                fresh = np.clip(np.where(anew, rng.uniform(low, high, len(keep)), fresh), low, high)
+                fresh = np.clip(
+                    np.where(anew, rng.uniform(low, high, len(keep)), fresh), low, high
+                )
             made[name] = np.where(rng.random(len(keep)) < share, fresh, old)
         return made
 
@@ -134,7 +139,9 @@ class Steepest:
         two = {n: two[n] if n in self.spans else one[n] for n in one}
         start = sides[0][apart]
         for _ in range(_HALVINGS if len(apart) else 0):
-            middle = {n: (one[n] + two[n]) / 2 if n in self.spans else one[n] for n in one}
+            middle = {
+                n: (one[n] + two[n]) / 2 if n in self.spans else one[n] for n in one
+            }
             same = (self._forward(middle)[0] > level) == start
             one = {n: np.where(same, middle[n], v) for n, v in one.items()}
             two = {n: np.where(same, v, middle[n]) for n, v in two.items()}
@@ -154,7 +161,9 @@ class Steepest:
         grid = np.array([(s, b) for s in np.unique(steps) for b in _BEFORE])
         chosen = np.repeat(order, len(grid))
         step, before = np.tile(grid, (len(order), 1)).T
-        variables = self._variables({n: v[chosen] for n, v in points.items()}, step, before)
+        variables = self._variables(
+            {n: v[chosen] for n, v in points.items()}, step, before
+        )
         count = len(chosen)
         ok = self.cases.find_allowed(variables, count)
         for name, values in variables.items():
@@ -183,7 +192,9 @@ class Steepest:
         self._solve(variables, two, set(one[0]), _value(one, variables) + step)
         return variables
 
-    def _solve(self, variables: Variables, form: Form, kept: set[str], wanted: Array) -> None:
+    def _solve(
+        self, variables: Variables, form: Form, kept: set[str], wanted: Array
+    ) -> None:
         """Set one variable so that a sum has a value, if there is one to be set."""
         free = [n for n, w in form[0].items() if w and n not in kept]
         if not free:
@@ -192,11 +203,15 @@ class Steepest:
         rest = _value(form, variables) - form[0][name] * variables[name]
         value = (wanted - rest) / form[0][name]
         if "." in name:
-            low, high = (getattr(self.cases.space.range_of(name), e) for e in ("low", "high"))
+            low, high = (
+                getattr(self.cases.space.range_of(name), e) for e in ("low", "high")
+            )
             value = self._held(name.partition(".")[2], np.clip(value, low, high))
         else:
             draw = next(d for d in self.cases.question.draws if d.variable == name)
-            low, high = (evaluate(e, variables, len(value)) for e in (draw.low, draw.high))
+            low, high = (
+                evaluate(e, variables, len(value)) for e in (draw.low, draw.high)
+            )
             value = np.clip(value, low, high)
             value = value if draw.is_real else np.rint(value).astype(np.int64)
         variables[name] = value
@@ -209,7 +224,7 @@ class Steepest:
         values = np.clip(values, one.low, one.high)
         if not one.is_real:
             return np.rint(values).astype(np.int64)
-        return self.cases.round_as_rows(values)
+        return np.asarray(self.cases.round_as_rows(values))
 
 
 def _value(form: Form, variables: Variables) -> Array:

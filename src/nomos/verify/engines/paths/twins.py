@@ -24,24 +24,16 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.structures.model import DOUBLE
+from nomos.verify.engines.paths.pairs import (
+    ChosenLines,
+    LayerPairs,
+    PairBox,
+    choose_lines,
+    interval_sums,
+    widen_box,
+)
 
 _MOMENTUM, _STEP = 0.7, 0.5
-_THIN = 1e-3  # narrower boxes are not weighed up any more
-_LEAST = 1e-9
-
-
-class PairBox(NamedTuple):
-    """Between what the sums of a layer are, and their changes: (parts, neurons) each."""
-
-    low: Array
-    high: Array
-    least: Array
-    most: Array
-
-    def sizes(self) -> tuple[Array, Array]:
-        """Return how large sums and changes can be."""
-        far = np.maximum(np.abs(self.low), np.abs(self.high))
-        return far, np.maximum(np.abs(self.least), np.abs(self.most))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +66,23 @@ class Lines:
     def copy(self) -> Lines:
         """Return lines that may be changed."""
         return Lines(self.mix.copy(), [(p.copy(), r.copy()) for p, r in self.tilts])
+
+
+class Place(NamedTuple):
+    """Parts of a box, what is known there, and of which neurons it was assumed."""
+
+    low: Array
+    high: Array
+    boxes: list[PairBox]
+    forced: list[Array]
+
+
+class Pace(NamedTuple):
+    """How many steps, how far below 0 a bound should come, how fast the mix may change."""
+
+    steps: int
+    aim: float
+    scale: Array
 
 
 class Bounded(NamedTuple):
@@ -109,7 +118,8 @@ class Twins:
     @property
     def _rounding(self) -> float:
         """By how much of their sizes sums of a bound may be off."""
-        return 8 * DOUBLE * sum(weight.shape[1] + 16 for weight in self.weights)
+        terms: int = sum(weight.shape[1] + 16 for weight in self.weights)
+        return 8 * DOUBLE * terms
 
     def first_layer(self, low: Array, high: Array) -> PairBox:
         """Return the pairs of the first layer on boxes, (parts, inputs)."""
@@ -117,7 +127,7 @@ class Twins:
         ends = interval_sums(self.turns, self.turn_low[None], self.turn_high[None])
         slow, fast = (np.broadcast_to(e + self.direction, least.shape) for e in ends)
         bias = self.biases[0]
-        return _widen(
+        return widen_box(
             PairBox(least + bias, most + bias, slow, fast), self._sizes(low, high)[0]
         )
 
@@ -140,14 +150,18 @@ class Twins:
         changes = np.concatenate([none, none, unit, -unit])
         shape = (len(low), *sums.shape)
         top = self._bound_greedily(
-            low, high, known, np.broadcast_to(sums, shape), np.broadcast_to(changes, shape)
+            low,
+            high,
+            known,
+            np.broadcast_to(sums, shape),
+            np.broadcast_to(changes, shape),
         )
         a, b, c, d = np.split(top, 4, axis=1)
         found = PairBox(
             np.maximum(least + bias, -b), np.minimum(most + bias, a),
             np.maximum(slow, -d), np.minimum(fast, c),
         )  # fmt: skip
-        return _widen(found, self._sizes(low, high)[layer])
+        return widen_box(found, self._sizes(low, high)[layer])
 
     def _bound_greedily(
         self, low: Array, high: Array, known: list[PairBox], sums: Array, changes: Array
@@ -172,7 +186,7 @@ class Twins:
         constant = constant + changes @ self.direction
         constant = constant + _most(flat, low[:, None], high[:, None])
         constant = constant + _most(changes @ self.turns, self.turn_low, self.turn_high)
-        return constant + self._rounding * size
+        return np.asarray(constant + self._rounding * size)
 
     def bound_scores(
         self, low: Array, high: Array, known: list[PairBox], asked: Conditions
@@ -181,7 +195,8 @@ class Twins:
         shape = (len(low), *asked.scores.shape)
         sums = np.broadcast_to(asked.scores, shape)
         changes = np.broadcast_to(asked.slopes, shape)
-        return self._bound_greedily(low, high, known, sums, changes) + asked.constants
+        bound = self._bound_greedily(low, high, known, sums, changes)
+        return np.asarray(bound + asked.constants)
 
     def begin(self, asked: Conditions, mix: Array, known: list[PairBox]) -> Lines:
         """Return the first lines for a mix of conditions, of parts."""
@@ -196,18 +211,16 @@ class Twins:
         return Lines(mix, tilts[::-1])
 
     def improve(
-        self, asked: Conditions, box: tuple[Array, Array], known: list[PairBox],
-        lines: Lines, forced: list[Array], *, steps: int, aim: float, scale: Array,
-    ) -> Bounded:  # fmt: skip
-        """Bound a mix of conditions, improving lines step by step.
-
-        `forced` says of which neurons it was assumed that they are on or off; `aim` is how
-        far below 0 a bound should come, `scale` how fast the mix may change.
-        """
-        kinds = [_Layer.of(own, hand) for own, hand in zip(known, forced, strict=True)]
+        self, asked: Conditions, place: Place, lines: Lines, pace: Pace
+    ) -> Bounded:
+        """Bound a mix of conditions, improving lines step by step."""
+        kinds = [
+            LayerPairs.of(own, hand)
+            for own, hand in zip(place.boxes, place.forced, strict=True)
+        ]
         lines, best, before = lines.copy(), None, None
-        for step in range(steps + 1):
-            found = self._descend(asked, box, kinds, lines)
+        for step in range(pace.steps + 1):
+            found = self._descend(asked, (place.low, place.high), kinds, lines)
             now = Bounded(found.bound, lines, [], found.point, found.pull)
             raw = self._subgradient(asked, kinds, found, now)
             if best is None:
@@ -216,23 +229,33 @@ class Twins:
             best.bound[better] = found.bound[better]
             best.lines.keep_better(lines, better)
             best = now._replace(bound=best.bound, lines=best.lines)
-            if step == steps or (best.bound < 0).all():
+            if step == pace.steps or (best.bound < 0).all():
                 break
-            lines, before = _step(lines, raw, kinds, before, found.bound + aim, scale)
+            lines, before = _step(
+                lines, raw, kinds, before, found.bound + pace.aim, pace.scale
+            )
         assert best is not None
         return best
 
     def _descend(
-        self, asked: Conditions, box: tuple[Array, Array], kinds: list[_Layer], lines: Lines
+        self,
+        asked: Conditions,
+        box: tuple[Array, Array],
+        kinds: list[LayerPairs],
+        lines: Lines,
     ) -> _Descent:
         """Bound with given lines; rounding errors of the bound itself are added to it."""
         sums, changes = lines.mix @ asked.scores, lines.mix @ asked.slopes
         last = self.biases[-1]
         bound = lines.mix @ asked.constants + sums @ last
         size = lines.mix @ np.abs(asked.constants) + np.abs(sums) @ np.abs(last)
-        chosen: list[_Chosen] = []
+        chosen: list[ChosenLines] = []
         for layer in range(self.depth, 0, -1):
-            weight, bias, kind = self.weights[layer], self.biases[layer - 1], kinds[layer - 1]
+            weight, bias, kind = (
+                self.weights[layer],
+                self.biases[layer - 1],
+                kinds[layer - 1],
+            )
             size = size + kind.size_of(np.abs(sums) @ np.abs(weight),
                                        np.abs(changes) @ np.abs(weight))  # fmt: skip
             own = kind.choose(sums @ weight, changes @ weight, *lines.tilts[layer - 1])
@@ -254,7 +277,7 @@ class Twins:
         return _Descent(bound, chosen[::-1], point, turned, pull)
 
     def _subgradient(
-        self, asked: Conditions, kinds: list[_Layer], found: _Descent, now: Bounded
+        self, asked: Conditions, kinds: list[LayerPairs], found: _Descent, now: Bounded
     ) -> list[Array]:
         """Return how the bound changes with the mix and the tilts; notes the misses."""
         sums = found.point @ self.weights[0].T + self.biases[0]
@@ -288,83 +311,16 @@ class Twins:
         return found
 
 
-class _Chosen(NamedTuple):
-    """Of a layer: what it is asked for, the line, how far above, and the corner of that."""
-
-    asked: tuple[Array, Array]
-    line: tuple[Array, Array]
-    above: Array
-    corner: tuple[Array, Array, Array, Array]
-
-
 class _Descent(NamedTuple):
     bound: Array
-    chosen: list[_Chosen]
+    chosen: list[ChosenLines]
     point: Array
     turned: Array
     pull: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
-    """The pairs of a layer on some parts: their corners, and which neurons are known."""
-
-    box: PairBox
-    on: Array
-    unsure: Array
-    tilted: Array  # of which lines may be tilted
-    turned: Array
-    corners: tuple[Array, Array, Array, Array]
-    has: Array  # which corners there are
-    steep: tuple[Array, Array]  # how fast lines may change
-
-    @classmethod
-    def of(cls, box: PairBox, forced: Array) -> _Layer:
-        """Find the corners: both ends of the side that is off, and of the other one."""
-        low, high, least, most = box
-        on, off = low >= 0, high <= 0
-        z = np.stack([low, low, *[np.minimum(high, 0)] * 2,
-                      *[np.maximum(low, 0)] * 2, high, high])  # fmt: skip
-        dz = np.stack([least, most] * 4)
-        is_on = np.arange(8)[:, None, None] >= 4
-        has = np.where(is_on, ~off, ~on)
-        unsure = ~(on | off)
-        tilted = unsure | forced
-        turned = unsure & (most - least > 1e-9)
-        steep = (
-            np.where(tilted, 1 / np.maximum(high - low, _THIN) ** 2, 0),
-            np.where(turned, 1 / np.maximum(most - least, _THIN) ** 2, 0),
-        )
-        corners = (z, dz, np.where(is_on, z, 0), np.where(is_on, dz, 0))
-        return cls(box, on, unsure, tilted, turned, corners, has, steep)
-
-    def choose(self, sums: Array, changes: Array, p: Array, r: Array) -> _Chosen:
-        """Return by how much pairs exceed their lines."""
-        p = np.where(self.tilted, p, 0) + np.where(self.on, sums, 0)
-        r = np.where(self.turned, r, 0) + np.where(self.on, changes, 0)
-        z, dz, h, dh = self.corners
-        over = np.where(self.has, sums * h + changes * dh - p * z - r * dz, -np.inf)
-        at = over.argmax(axis=0)[None]
-        corner = tuple(np.take_along_axis(c, at, 0)[0] for c in (z, dz, h, dh))
-        above = np.take_along_axis(over, at, 0)[0]
-        return _Chosen((sums, changes), (p, r), above, (corner[0], corner[1], corner[2], corner[3]))
-
-    def find_misses(self, own: _Chosen, sums: Array, changes: Array) -> Array:
-        """Return how far lines are above what the ReLUs make of given pairs; -1: known."""
-        is_on = sums > 0
-        real = np.where(is_on, own.asked[0] * sums + own.asked[1] * changes, 0)
-        line = own.line[0] * sums + own.line[1] * changes + own.above
-        return np.where(self.unsure, np.maximum(line - real, 0), -1.0)
-
-    def size_of(self, sums: Array, changes: Array) -> Array:
-        """Return how large weighed pairs can be."""
-        far, fast = self.box.sizes()
-        size: Array = (sums * far).sum(axis=1) + (changes * fast).sum(axis=1)
-        return size
-
-
 def _step(
-    lines: Lines, raw: list[Array], kinds: list[_Layer], before: list[Array] | None,
+    lines: Lines, raw: list[Array], kinds: list[LayerPairs], before: list[Array] | None,
     wanted: Array, scale: Array,
 ) -> tuple[Lines, list[Array]]:  # fmt: skip
     """Move lines against the subgradient, as far as it promises what is wanted (Polyak)."""
@@ -385,67 +341,6 @@ def _step(
     return Lines(mix, tilts), moves
 
 
-def choose_lines(
-    sums: Array, changes: Array, box: PairBox
-) -> tuple[Array, Array, Array]:
-    """Return lines above what ReLUs make of pairs, low in the middle of the box.
-
-    For three slopes in the change; what is left has three corners: both ends, and 0.
-    """
-    low, high, least, most = box
-    on, off = low >= 0, high <= 0
-    # A wider box than it is keeps lines from being nearly upright.
-    left = np.where(on | off, -1.0, np.minimum(low, -_LEAST))
-    right = np.where(on | off, 1.0, np.maximum(high, _LEAST))
-    width = right - left
-    best: tuple[Array, Array, Array, Array] | None = None
-    for part in (0.0, 1.0, right / width):
-        r = changes * part
-        rest = changes - r
-        first = np.maximum(-r * least, -r * most)
-        inside = np.maximum(rest * least, rest * most)
-        middle, last = np.maximum(first, inside), sums * right + inside
-        chord = (last - first) / width
-        up, down = (middle - first) / -left, (last - middle) / right
-        is_below = middle <= first - chord * left
-        centre = (left + right) / 2
-        bend = np.where(up * centre < down * centre, up, down)
-        p = np.where(is_below, chord, bend)
-        above = np.where(is_below, first - chord * left, middle)
-        height = p * centre + above + r * (least + most) / 2
-        if best is None:
-            best = p, r, above, height
-        else:
-            lower = height < best[3]
-            p, r, above, height = (
-                np.where(lower, new, old)
-                for new, old in zip((p, r, above, height), best, strict=True)
-            )
-            best = p, r, above, height
-    assert best is not None
-    p, r, above, _ = best
-    known = on | off
-    return (
-        np.where(known, np.where(on, sums, 0), p),
-        np.where(known, np.where(on, changes, 0), r),
-        np.where(known, 0, above),
-    )
-
-
-def interval_sums(weight: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Bound sums of numbers that are between bounds."""
-    over, under = np.maximum(weight, 0).T, np.minimum(weight, 0).T
-    return low @ over + high @ under, high @ over + low @ under
-
-
 def _most(weights: Array, low: Array, high: Array) -> Array:
     most: Array = (np.maximum(weights, 0) * high + np.minimum(weights, 0) * low).sum(-1)
     return most
-
-
-def _widen(box: PairBox, error: tuple[Array, Array]) -> PairBox:
-    """Return a box that also holds what rounding of its ends may have lost."""
-    own, fast = error
-    low, high = box.low - own, box.high + own
-    return PairBox(low, np.maximum(low, high), box.least - fast,
-                   np.maximum(box.least - fast, box.most + fast))  # fmt: skip

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.verify.engines.paths import Path
+from nomos.errors import NotProvable
+from nomos.verify.engines.paths.pairs import PairBox
+from nomos.verify.engines.paths.traces import Path
+from nomos.verify.engines.paths.twins import Bounded, Lines, Pace, Place
 from nomos.verify.engines.search import Deadline
-from nomos.verify.engines.twins import Bounded, Lines, PairBox
 
 _BATCH = 128
 _STEPS = (4, 16)  # first for all parts, then for those that are left
-_LONG = 600  # where nothing is left to be assumed
+_LONG = 150  # where nothing is left to be assumed
 _NARROW = 1e-7  # of a box, which is halved no more
 _AIM = 0.3  # of the first bound, below 0
 Ask = Callable[[Array], dict[str, Any] | None]
@@ -39,6 +41,7 @@ class _Parts:
     forced: list[Array]  # of each layer's neurons: 1 on, -1 off, 0 nothing is assumed
     lines: Lines
     stale: Array  # the first layer whose boxes do not use what is assumed
+    scale: Array  # how fast the mix may change
 
     def __len__(self) -> int:
         return len(self.low)
@@ -49,7 +52,7 @@ class _Parts:
             self.low[index], self.high[index],
             [PairBox(*(side[index] for side in box)) for box in self.boxes],
             [own[index] for own in self.forced],
-            self.lines.choose(index), self.stale[index],
+            self.lines.choose(index), self.stale[index], self.scale[index],
         )  # fmt: skip
 
 
@@ -66,34 +69,29 @@ class PathSearch:
         while len(boxes) < twins.depth:
             boxes.append(twins.next_layer(low, high, boxes))
         each = twins.bound_scores(low, high, boxes, asked)[0]
-        self.is_empty = bool((each < -1e-12 * (1 + np.abs(asked.constants))).any())
-        size = np.abs(each) + 1e-12
-        self.scale = np.where(np.arange(len(each)) == 0, 0.0, (size[0] / size.max()) ** 2)
-        self.aim = _AIM * float(size[0])
-        mix = np.eye(1, len(each))
+        self.aim = _AIM * float(np.abs(each[0]) + 1e-12)
+        mix = np.eye(1, len(asked.constants))
         self.root = _Parts(
             low, high, boxes,
             [np.zeros(box.low.shape, np.int8) for box in boxes],
-            twins.begin(asked, mix, boxes), np.full(1, twins.depth),
+            twins.begin(asked, mix, boxes), np.full(1, twins.depth), 0 * mix,
         )  # fmt: skip
 
     def run(self) -> bool:
         """Tell whether there is no such point; notes an example if one is met."""
-        stack = [] if self.is_empty else [self.root]
+        stack = [self.root]
         while stack and self.example is None:
             if self.limits.are_up:
                 return False
             parts = _take(stack)
             self.parts += len(parts)
             children = self._decide(parts)
-            if children is None:
-                return False
             stack += children
         return self.example is None
 
-    def _decide(self, parts: _Parts) -> list[_Parts] | None:
-        """Bound parts; returns the halves of those that are left, None: they are too small."""
-        parts = self._refresh(parts)
+    def _decide(self, parts: _Parts) -> list[_Parts]:
+        """Bound parts; returns the halves of those that are left."""
+        parts = self._meet_each(self._refresh(parts))
         found: Bounded | None = None
         for steps in _STEPS:
             if not len(parts):
@@ -112,27 +110,39 @@ class PathSearch:
             rest = parts.choose(is_linear)
             rest, last = _keep_open(rest, self._improve(rest, _LONG))
             if len(rest):
-                halves = _halve_inputs(rest, last.pull)
+                halves = _halve_inputs(rest, last.pull, self.path.grids)
                 if halves is None:
-                    return None
+                    raise NotProvable(
+                        "the answers are too near to what breaks the property for bounds"
+                    )
                 children += halves
         return [own for own in children if len(own)]
 
     def _improve(self, parts: _Parts, steps: int) -> Bounded:
-        return self.twins.improve(
-            self.path.asked, (parts.low, parts.high), parts.boxes, parts.lines,
-            [own != 0 for own in parts.forced], steps=steps, aim=self.aim,
-            scale=self.scale,
-        )  # fmt: skip
+        forced = [own != 0 for own in parts.forced]
+        place = Place(parts.low, parts.high, parts.boxes, forced)
+        pace = Pace(steps, self.aim, parts.scale)
+        return self.twins.improve(self.path.asked, place, parts.lines, pace)
 
     def _refresh(self, parts: _Parts) -> _Parts:
         """Bound layers anew above what was assumed; parts without points are dropped."""
         empty = np.zeros(len(parts), bool)
+        halved = np.flatnonzero(parts.stale == 0)
+        for columns, rows in self.path.names if len(halved) else ():
+            at = np.ix_(halved, columns)
+            low, high = parts.low[at][:, None], parts.high[at][:, None]
+            inside = ((rows >= low) & (rows <= high)).all(axis=2)[..., None]
+            empty[halved] |= ~inside.any(axis=(1, 2))
+            parts.low[at] = np.where(inside, rows, np.inf).min(axis=1)
+            parts.high[at] = np.where(inside, rows, -np.inf).max(axis=1)
+        parts.low[empty], parts.high[empty] = self.path.low, self.path.high
         for layer in range(self.twins.depth):
             some = np.flatnonzero((parts.stale <= layer) & ~empty)
             if len(some):
                 low, high = parts.low[some], parts.high[some]
-                below = [PairBox(*(s[some] for s in box)) for box in parts.boxes[:layer]]
+                below = [
+                    PairBox(*(s[some] for s in box)) for box in parts.boxes[:layer]
+                ]
                 fresh = (
                     self.twins.next_layer(low, high, below)
                     if layer
@@ -144,9 +154,23 @@ class PathSearch:
                 ):
                     side[some] = tighter(side[some], new)
             box = parts.boxes[layer]
-            empty |= (box.low > box.high).any(axis=1) | (box.least > box.most).any(axis=1)
+            empty |= (box.low > box.high).any(axis=1) | (box.least > box.most).any(
+                axis=1
+            )
         parts.stale[:] = self.twins.depth
         return parts.choose(np.flatnonzero(~empty))
+
+    def _meet_each(self, parts: _Parts) -> _Parts:
+        """Return the parts in which each condition by itself may be met."""
+        if not len(parts):
+            return parts
+        asked = self.path.asked
+        each = self.twins.bound_scores(parts.low, parts.high, parts.boxes, asked)
+        size = np.abs(each) + 1e-12
+        parts.scale = (size[:, :1] / size.max(axis=1, keepdims=True)) ** 2
+        parts.scale = parts.scale * (np.arange(size.shape[1]) > 0)
+        is_met = (each >= -1e-12 * (1 + np.abs(asked.constants))).all(axis=1)
+        return parts.choose(np.flatnonzero(is_met))
 
     def _assume(self, parts: _Parts, neurons: Array) -> Iterator[_Parts]:
         """Yield both halves of parts: with a neuron on, and off."""
@@ -193,6 +217,7 @@ def _join(parts: list[_Parts]) -> _Parts:
             (np.concatenate([p.lines.tilts[n][0] for p in parts]),
              np.concatenate([p.lines.tilts[n][1] for p in parts])) for n in layers]),
         np.concatenate([p.stale for p in parts]),
+        np.concatenate([p.scale for p in parts]),
     )  # fmt: skip
 
 
@@ -202,18 +227,37 @@ def _keep_open(parts: _Parts, found: Bounded) -> tuple[_Parts, Bounded]:
     parts.lines = found.lines
     misses = [own[left] for own in found.misses]
     return parts.choose(left), Bounded(
-        found.bound[left], found.lines.choose(left), misses, found.point[left], found.pull[left]
+        found.bound[left],
+        found.lines.choose(left),
+        misses,
+        found.point[left],
+        found.pull[left],
     )
 
 
-def _halve_inputs(parts: _Parts, pull: Array) -> list[_Parts] | None:
-    """Return both halves of parts, cut across the input that bounds depend on most."""
-    rows, at = np.arange(len(parts)), pull.argmax(axis=1)
+def _halve_inputs(
+    parts: _Parts, pull: Array, grids: tuple[Array | None, ...]
+) -> list[_Parts] | None:
+    """Return both halves of parts, cut across the input that bounds depend on most.
+
+    Inputs with few values come first: what lies between their values is no input.
+    """
+    has_few = np.array([grid is not None for grid in grids])
+    wide = parts.high > parts.low
+    order = np.where(wide, pull + (has_few & (pull > 0)) * (1 + pull.max()), -1.0)
+    rows, at = np.arange(len(parts)), order.argmax(axis=1)
     low, high = parts.low[rows, at], parts.high[rows, at]
     if (high - low <= _NARROW * (1 + np.abs(low))).any():
         return None
+    left = right = (low + high) / 2
+    for place in np.unique(at):
+        if (grid := grids[place]) is not None:
+            own = at == place
+            number = np.searchsorted(grid, left[own], side="right")
+            left, right = left.copy(), right.copy()
+            left[own], right[own] = grid[number - 1], grid[number]
     halves = [parts.choose(rows), parts.choose(rows)]
-    halves[0].high[rows, at] = halves[1].low[rows, at] = (low + high) / 2
+    halves[0].high[rows, at], halves[1].low[rows, at] = left, right
     for half in halves:
         half.stale[:] = 0
     return halves
