@@ -8,7 +8,7 @@ from nomos.diagnostics import Source
 from nomos.lang.checking.check import check_spec
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.types import Offer
-from tests.lang.habits import HABITS, LATER, OTHERS, WRONG_USES
+from tests.lang.habits import HABITS, LATER, OTHERS, UNSEEN, WRONG_USES
 
 SPEC = """\
 import compas;
@@ -37,7 +37,7 @@ SLOTS = {
     "input": "input",
     "output": "output",
 }
-CASES = {**HABITS, **WRONG_USES, **OTHERS, **LATER}
+CASES = {**HABITS, **WRONG_USES, **OTHERS, **LATER, **UNSEEN}
 
 
 @pytest.mark.parametrize("statement", CASES)

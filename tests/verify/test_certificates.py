@@ -170,6 +170,14 @@ def certify(triple: Triple) -> tuple[Any, Any]:
     return proof, json.loads(json.dumps(told))
 
 
+def turn_around(told: Any) -> None:
+    """Divide a box into one that is too large, and one whose ends are exchanged."""
+    end = told["high"][0][0]
+    for part in ("low", "high", "outcome"):
+        told[part].append(copy.deepcopy(told[part][0]))
+    told["high"][0][0], told["low"][-1][0] = end + 2, end + 3
+
+
 def mutants(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return certificates that say something else; none of them shows it."""
     found: dict[str, dict[str, Any]] = {}
@@ -208,6 +216,7 @@ def mutants(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "box moved",
         lambda t: [t[p][0].__setitem__(0, t[p][0][0] + 1) for p in ("low", "high")],
     )
+    mutate("box turned around", turn_around)
     mutate("outcome", lambda t: t["outcome"].__setitem__(0, other[t["outcome"][0]]))
     mutate("count", lambda t: t.update(violating=(t["violating"] or 0) + 1))
     mutate("cases", lambda t: t.update(cases=(t["cases"] or 0) + 1))

@@ -226,9 +226,8 @@ def _shares(halves: Any) -> Any:
     """Return words of 32 bits as shares of one, of which 24 bits count."""
     if is_tensor(halves):
         return (halves >> 8 & 0xFFFFFF).float() * _UNIT
-    return (halves >> np.uint32(8)).view(np.int32).astype(np.float32) * np.float32(
-        _UNIT
-    )
+    bits = (halves >> np.uint32(8)).view(np.int32)
+    return bits.astype(np.float32) * np.float32(_UNIT)
 
 
 def _normal(halves: Any, half: int) -> Any:

@@ -174,9 +174,7 @@ def _set_apart(given: Any) -> tuple[Any, dict[int, BaseException]]:
 def _own_argument(values: list[Any]) -> Column:
     """Return an argument as a column that the function may change."""
     column = to_column(values)
-    return (
-        [copy_owned(value) for value in column] if isinstance(column, list) else column
-    )
+    return [*map(copy_owned, column)] if isinstance(column, list) else column
 
 
 def answers(given: Any, count: int, name: str, is_record: bool = False) -> Column:

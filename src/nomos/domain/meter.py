@@ -260,9 +260,8 @@ class Meter:
         if self.seconds is None:
             return {}
         now = time.time()
-        ends = {
-            p: now - self.clock() + share * self.seconds for p, share in _ENDS.items()
-        }
+        left = self.seconds
+        ends = {p: now - self.clock() + share * left for p, share in _ENDS.items()}
         return ends | {p: max(ends[p], self._least_end) for p in _AFTER}
 
     def end_search(self) -> float | None:

@@ -45,9 +45,8 @@ def is_value(item: Any) -> bool:
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
         fields = dataclasses.fields(item)
-        return parameters.frozen and all(
-            is_value(getattr(item, f.name)) for f in fields
-        )
+        each = (getattr(item, field.name) for field in fields)
+        return parameters.frozen and all(map(is_value, each))
     return False
 
 

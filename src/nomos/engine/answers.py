@@ -305,9 +305,8 @@ class Memory:
         known = np.flatnonzero(self._state == _KNOWN)[:_MOST_MEASURED]
         spread = measure_spread(take(self._answers, known))
         before = items(take(self._answers, places))
-        for old, new, fails in zip(
-            before, items(answers), failed.tolist(), strict=True
-        ):
+        answered = zip(before, items(answers), failed.tolist(), strict=True)
+        for old, new, fails in answered:
             self.nondeterministic += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False

@@ -115,9 +115,8 @@ class Emitter:
         if not isinstance(test, core.Logic) or test.operator != "==>":
             return self.expression(test)
         left = self._ours("about", ast.Constant(number), self._truth(test.left))
-        return ast.BoolOp(
-            ast.Or(), [ast.UnaryOp(ast.Not(), left), self._truth(test.right)]
-        )
+        sides = [ast.UnaryOp(ast.Not(), left), self._truth(test.right)]
+        return ast.BoolOp(ast.Or(), sides)
 
     def _unless(
         self, condition: core.Condition, action: str, number: int | None = None
@@ -188,9 +187,8 @@ class Emitter:
 
     def _ours(self, method: str, *arguments: ast.expr) -> ast.Call:
         case = ast.Name(self.case, ast.Load())
-        return ast.Call(
-            ast.Attribute(case, method, ast.Load()), list(arguments), keywords=[]
-        )
+        function = ast.Attribute(case, method, ast.Load())
+        return ast.Call(function, list(arguments), keywords=[])
 
     def _call(self, function: str, *arguments: ast.expr) -> ast.Call:
         if function == "sum" and not self._own_sum:

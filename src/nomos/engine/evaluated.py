@@ -170,16 +170,17 @@ class EvaluatedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where to stop within a chunk."""
+    """Where to stop within a chunk, and how long all of it may take."""
 
     tests: int
     crashes: int
+    longest_s: float = np.inf
 
     def after(self, evaluated: EvaluatedChunk) -> Limits:
         """Return what is left of them behind some cases."""
         tests = self.tests - int(evaluated.accepted.sum())
         crashed = sum(not crash.is_unreadable for crash in evaluated.crashes)
-        return Limits(tests, self.crashes - crashed)
+        return Limits(tests, self.crashes - crashed, self.longest_s)
 
     @property
     def are_reached(self) -> bool:

@@ -10,6 +10,7 @@ import ast
 import copy
 import math
 import os
+import re
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -231,6 +232,8 @@ def format_traceback(error: BaseException, spec: str) -> str:
     lines = ["Traceback (most recent call last):\n"]
     lines += traceback.format_list(own or shown)
     lines += traceback.format_exception_only(error)
+    if re.search("(truth|Boolean) value of .* ambiguous", str(error)):
+        lines.append("Of a vector, write for which items: `forall i in p: p[i] <= 3`\n")
     return "".join(lines)
 
 

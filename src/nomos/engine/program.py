@@ -108,9 +108,8 @@ class Program:
         Those that stand for the model do, and those that draw in the block.
         """
         is_plain = not isinstance(self.functions.get(name), BoundBatched)
-        return int(
-            name in self.plain_models or (is_plain and name in self.random_models)
-        )
+        is_random = name in self.random_models
+        return int(name in self.plain_models or (is_plain and is_random))
 
     @cached_property
     def has_control(self) -> bool:

@@ -47,9 +47,8 @@ def asks_for_several(spec: core.Spec, names: frozenset[str]) -> bool:
         or getattr(node, "ctx", None).__class__ is ast.Store
         if isinstance(node, ast.Name | ast.arg)
     }
-    looped = {
-        id(n) for node in nodes if isinstance(node, _LOOPS) for n in ast.walk(node)
-    }
+    loops = [node for node in nodes if isinstance(node, _LOOPS)]
+    looped = {id(n) for loop in loops for n in ast.walk(loop)}
     for name in names:
         calls = [n for n in nodes if isinstance(n, ast.Call) and _calls(n, name)]
         written = {ast.dump(ast.Tuple([*c.args, *c.keywords])) for c in calls}  # type: ignore[list-item]  # only to be compared

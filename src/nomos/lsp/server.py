@@ -149,9 +149,8 @@ class _Requests:
     async def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range:
         document, places, offset = self._document_at(params)
         try:
-            return places.range_of_span(
-                navigation.check_renamable(document, offset).span
-            )
+            span = navigation.check_renamable(document, offset).span
+            return places.range_of_span(span)
         except NomosError as error:
             raise JsonRpcInvalidParams(str(error)) from None
 
@@ -248,9 +247,8 @@ class _Requests:
         elif status:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
             kind = types.MessageType.Error
-            said = (
-                f"{path.stem} was not evaluated: {' '.join(last) or 'see its result'}"
-            )
+            why = " ".join(last) or "see its result"
+            said = f"{path.stem} was not evaluated: {why}"
         server = self.session.server
         server.window_show_message(types.ShowMessageParams(kind, said))
         self.session.refresh_editor()

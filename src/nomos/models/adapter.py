@@ -67,9 +67,8 @@ class Adapter:
     def _take_only(self, given: Sequence[Any], what: str) -> Any:
         """Return the only one of a model's inputs, or of its outputs."""
         if len(given) != 1:
-            raise ModelError(
-                f"{self.name} has {len(given)} {what}, and one is expected"
-            )
+            said = f"{self.name} has {len(given)} {what}"
+            raise ModelError(f"{said}, and one is expected")
         return given[0]
 
     def _take_shape(self, shape: Sequence[Any]) -> tuple[int | None, ...]:
@@ -234,9 +233,8 @@ class Adapter:
     def _suggest_reals(self, rows: Any) -> str:
         """Say that whole numbers stay whole, where the model does not tell its type."""
         is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
-        return (
-            "; if it takes reals, give it reals" if is_whole and not self.dtype else ""
-        )
+        is_odd = is_whole and not self.dtype
+        return "; if it takes reals, give it reals" if is_odd else ""
 
     def _ask_in_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
         """Ask for so many rows at once as the model takes; the last batch is filled up."""

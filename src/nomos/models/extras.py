@@ -20,9 +20,8 @@ def need(module: str, *, extra: str, what: str) -> Any:
         top = module.partition(".")[0]
         if (error.name or top).partition(".")[0] != top:
             raise ModelError(f"{top} cannot be imported: {error}") from error
-        raise ModelError(
-            f"{what} need {top}: pip install 'nomos-ml[{extra}]'"
-        ) from None
+        remedy = f"pip install 'nomos-ml[{extra}]'"
+        raise ModelError(f"{what} need {top}: {remedy}") from None
 
 
 @contextmanager

@@ -207,8 +207,7 @@ def import_named(module: str, name: str) -> Any:
         raise ModelError(f"{module}:{name} cannot be imported: {why}") from error
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ModelError(
-                f"{module}:{name} cannot be imported: {module} has no {name}"
-            )
+            said = f"{module}:{name} cannot be imported"
+            raise ModelError(f"{said}: {module} has no {name}")
         found = getattr(found, part)
     return found

@@ -92,9 +92,8 @@ class Card:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What is said of the records that are not shown; items of a list together."""
-        items = Counter(
-            t.names[0].partition("[")[0] for t in self.others if _is_item(t)
-        )
+        names = [t.names[0] for t in self.others if _is_item(t)]
+        items = Counter(name.partition("[")[0] for name in names)
         alone = [t.names[0] for t in self.others if not _is_item(t)]
         return (
             *(f"{name} is not given to the model" for name in alone),
@@ -295,9 +294,7 @@ def card_tables(
         chosen = [*alone, *failing] or that_matter(group, used=used, outputs=outputs)
         shown.append(_card_table({name: group[name] for name in chosen}, written))
         left = {n: record for n, record in group.items() if n not in chosen}
-        others += [
-            _card_table({name: record}, written) for name, record in left.items()
-        ]
+        others += [_card_table({name: one}, written) for name, one in left.items()]
     return shown, others
 
 

@@ -78,9 +78,8 @@ def _group_view(
     ids: dict[str, list[str]] = {}
     for words in ("smallest", "nearest", "worst"):
         ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))
-    most = max(
-        (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0
-    )
+    shares = [bar.violations / bar.cases for bar in group.bars if bar.cases]
+    most = max(shares, default=0)
     return GroupView(
         title=f"{group.bugs:,} of {grouped}: {'; '.join(said)}",
         where=where,

@@ -41,9 +41,7 @@ def compare_sequences(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return {}
     pairs = _pair_items(rows)
     if isinstance(rows[0][0], list):
-        pairs = [
-            pair for place, items in pairs for pair in _split_columns(place, items)
-        ]
+        pairs = [one for place, items in pairs for one in _split_columns(place, items)]
     if not _count_differing(pairs):
         return {}
     return {

@@ -175,9 +175,8 @@ def premise_text(premise: Premise) -> str:
     elif premise.most == premise.least:
         number = f"{premise.least:,} cases have" if premise.least > 1 else "1 case has"
     elif premise.most is None:
-        number = (
-            "some cases have" if premise.least else "it is not known which cases have"
-        )
+        unknown = "it is not known which cases have"
+        number = "some cases have" if premise.least else unknown
     else:
         number = f"at least {premise.least:,} and at most {premise.most:,} cases have"
     return f"{number} what stands before `==>` in `{premise.text}`"

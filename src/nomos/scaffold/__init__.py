@@ -79,11 +79,11 @@ def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
-    columns = load_columns(data)
     if label is not None:
         read_labels(data, label)  # which says what is wrong with it
-        columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
+    columns = load_columns(data, map(str, getattr(loaded, "columns", None) or ()))
+    columns = {name: columns[name] for name in columns if name != label}
     width = getattr(loaded, "width", None)
     reading = read_for_model(loaded, columns, model, data)
     if not reading.features:
@@ -102,9 +102,8 @@ def scaffold_table(
     specs = _table_specs(loaded.schema, module, answers, reading.about)
     files |= _spec_files(specs)
     length = len(next(iter(columns.values())))
-    notes = [
-        f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
-    ]
+    size = count_of(length, "row"), count_of(len(columns), "column")
+    notes = [f"{data} has {' of '.join(size)}"]
     notes += _describe_columns(columns, reading, label, loaded)
     if getattr(loaded, "columns", None) is None and width is not None:
         notes.append(f"{model} takes {count_of(width, 'number')} a row")
@@ -135,9 +134,8 @@ def _describe_columns(
         notes.append("if one of these has the right answers, say so with --label")
     gaps = [f.name for f in reading.features if f.takes_missing]
     notes += [f"its column `{name}` has missing values" for name in gaps]
-    notes += [
-        note for f in reading.features if (note := _note_mixed_column(f, columns))
-    ]
+    mixed = (_note_mixed_column(feature, columns) for feature in reading.features)
+    notes += filter(None, mixed)
     notes += _note_level_numbers(model)
     return notes
 
@@ -184,20 +182,16 @@ def _guess_label(unused: Sequence[str], columns: Columns) -> str:
 def _table_domain(
     model: str, data: Path, folder: Path, reading: Reading, label: str
 ) -> str:
-    module, features = to_identifier(data.stem), reading.features
-    lines = []
+    features, lines = reading.features, []
     for feature in features:
         why = reading.about.get(feature.name)
         lines.append(f"        {feature_code(feature)}," + f"  # {why}" * bool(why))
     path = _path_code(model, folder)
     unused = [name for name in reading.unused if name != label]
-    return load_template("domain").format(
-        module=module,
+    return fill_domain(
+        "domain",
+        *(model, data, folder),
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
-        name=module.title().replace("_", ""),
-        about=one_line(data.name),
-        data=quote_text(relative_path(data, folder)),
-        model=model_code(model, folder),
         imports="import sys\n" * bool(path),
         path=path,
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
@@ -300,9 +294,8 @@ def _step_code(feature: Integer | Real) -> str:
     """Return the draw of an amount to raise a feature by, on its own scale."""
     span = float(feature.high) - float(feature.low)
     if isinstance(feature, Integer):
-        return (
-            f"randInt(1, {max(1, min(1000, round(span / 4)) if span < 1e9 else 1000)})"
-        )
+        most = max(1, min(1000, round(span / 4))) if span < 1e9 else 1000
+        return f"randInt(1, {most})"
     return f"randReal({float(f'{span / 400:.2g}')!r}, {float(f'{span / 4:.2g}')!r})"
 
 
@@ -334,6 +327,21 @@ def load_template(name: str) -> str:
     return folder.joinpath(f"{name}.template").read_text("utf-8")
 
 
+def fill_domain(
+    template: str, model: str, data: Path, folder: Path, **words: str
+) -> str:
+    """Return the file of a domain, called after its data."""
+    module = to_identifier(data.stem)
+    return load_template(template).format(
+        module=module,
+        name=module.title().replace("_", ""),
+        about=one_line(data.name),
+        data=quote_text(relative_path(data, folder)),
+        model=_model_code(model, folder),
+        **words,
+    )
+
+
 def one_line(name: str) -> str:
     """Return a name that may stand in a comment or a docstring."""
     return re.sub(r'[\s"\\]+', " ", name).strip()
@@ -346,7 +354,7 @@ def to_identifier(text: str) -> str:
     return made if not made[0].isdigit() else f"t_{made}"
 
 
-def model_code(model: str, folder: Path) -> str:
+def _model_code(model: str, folder: Path) -> str:
     """Return the Python expression of a model: a file beside the domain, or a name."""
     if Path(model).exists():
         return f"str(HERE / {quote_text(relative_path(Path(model), folder))})"

@@ -106,7 +106,10 @@ def _columns_of_model(model: Any, columns: Columns) -> list[str] | None:
     if names is None or hasattr(model, "estimator"):  # which is asked by these names
         return None if names is None else [str(name) for name in names]
     known = {plain_name(name): name for name in columns}
-    found = [known.get(plain_name(name), "") for name in names]
+    known |= {name: name for name in columns}  # `Age` and `age` are two
+    found = [known.get(n) or known.get(plain_name(n), "") for n in map(str, names)]
+    if any(found) and len({*found} - {""}) < len(found):  # some are not there: no guess
+        return [column or str(name) for column, name in zip(found, names, strict=True)]
     return found if all(found) else None
 
 
@@ -184,7 +187,9 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
         groups = tuple(f.name for f in features if isinstance(f, OneHot))
         unused = [n for n in columns if n not in used and not n.startswith(groups)]
         tried[total] = Reading(features, unused)
-        if total == width or (width is None and _answers(model, total)):
+        if total == width or (
+            width is None and can_answer(model, np.zeros((2, total)))
+        ):
             return tried[total]
     if width is None:
         return next(iter(tried.values()))
@@ -196,10 +201,10 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
     )
 
 
-def _answers(model: Any, width: int) -> bool:
-    """Tell whether a model that does not say its width answers rows of one."""
+def can_answer(model: Any, rows: Any) -> bool:
+    """Tell whether a model that does not say its form answers rows of one."""
     try:
-        model.predict(np.zeros((2, width)))
+        model.predict(rows)
     except Exception:  # whatever a model raises
         return False
     return True

@@ -139,9 +139,8 @@ class Margins:
             columns.generate()
             if not columns.is_empty:
                 scores = self._score_calls(columns)
-                signals[:, chunk.rows] = _ScoreSignals(
-                    columns, scores
-                ).measure_signals()
+                measured = _ScoreSignals(columns, scores).measure_signals()
+                signals[:, chunk.rows] = measured
         return signals
 
     def _score_calls(self, columns: Columns) -> dict[str, Scores]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,9 +71,8 @@ class Candidate:
 
     def with_draw(self, position: int, choice: int) -> Candidate:
         """Return the case with another choice of a draw."""
-        return Candidate(
-            self.records, self.rows, _replace_item(self.draws, position, choice)
-        )
+        draws = _replace_item(self.draws, position, choice)
+        return replace(self, draws=draws)
 
 
 def _replace_item(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
@@ -139,9 +138,8 @@ class Tester:
             return replay_choice(choices, position, kind, low, high)
 
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).interpreter.run(
-            CaseDraws(choose_known)
-        )
+        interpreter = on_records(self.engine, [case]).interpreter
+        outcome = interpreter.run(CaseDraws(choose_known))
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls

@@ -55,9 +55,8 @@ def find_loaded_class(name: str) -> type | None:
 
 def is_instance(value: Any, names: Iterable[str]) -> bool:
     """Say whether an object is of one of these classes, or of one derived from them."""
-    return any(
-        (own := find_loaded_class(name)) and isinstance(value, own) for name in names
-    )
+    known = (own for name in names if (own := find_loaded_class(name)))
+    return any(isinstance(value, own) for own in known)
 
 
 def find_class(value: Any, names: Iterable[str]) -> str:

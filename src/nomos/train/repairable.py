@@ -55,7 +55,9 @@ class Repairable:
     def how(self) -> str:
         """How it is repaired, for people."""
         return (
-            "a guard around the model" if self.estimator is None else "training again"
+            "training again"
+            if self.estimator is not None
+            else "a guard around the model"
         )
 
     @property
@@ -110,9 +112,8 @@ class Repairable:
         if found.label is None:
             known = classes is None or len(classes) == 2 or guarded
             rising = self._find_rising(found.levels) if known else 0
-            return (
-                Constraint(found.columns, found.direction * rising) if rising else None
-            )
+            direction = found.direction * rising
+            return Constraint(found.columns, direction) if rising else None
         if classes is None or len(classes) != 2 or found.label not in self._classes:
             return None
         is_higher = self._classes[found.label] == classes[1]

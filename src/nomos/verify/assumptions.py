@@ -18,8 +18,8 @@ def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
     outputs = [model.find_output(one.output) for one in asked.answers]
     shared: tuple[str, ...] = (
         *(
-            ("the library's logistic function keeps order",)
-            if any(one is not None and one.is_logistic for one in outputs)
+            ("the library's logistic and exponential functions keep order",)
+            if any(one is not None and one.link for one in outputs)
             else ()
         ),
         "the structure that was read is the model: it was compared with the real "

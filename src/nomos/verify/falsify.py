@@ -191,9 +191,8 @@ def move_violation(cases: AskedCases, case: Case, data: Array) -> Case:
                 kind = np.result_type(variables[variable], wanted)
                 tried = {**variables, variable: wanted.astype(kind)}
                 ok = cases.find_allowed(tried, _ROWS)
-                ok[ok] = cases.find_broken(
-                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
-                )
+                some = {name: values[ok] for name, values in tried.items()}
+                ok[ok] = cases.find_broken(some, int(ok.sum()))
                 variables[variable] = np.where(ok, wanted, variables[variable])
     distance = np.zeros(_ROWS, int)
     for name, rows in targets.items():

@@ -161,9 +161,8 @@ class Prover:
             link = 16 * SINGLE if structure.link else 0.0
             structure = replace(structure, roundoff=SINGLE, link=link)
         said = function, output, cases.asks[function]
-        return ComparedModel(
-            structure, compare(structure, *said, self.space, self.data)
-        )
+        compared = compare(structure, *said, self.space, self.data)
+        return ComparedModel(structure, compared)
 
 
 def verify(

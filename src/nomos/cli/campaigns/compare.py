@@ -13,7 +13,7 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.output import STDOUT, Output, own_stdout
+from nomos.cli.output import STDOUT, Output, own_stdout, print_failures
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -78,11 +78,9 @@ def _exit_status(
 ) -> int:
     """Say what could not be compared, and return the exit status of the command."""
     from nomos.results.gate import Gate, rulings
-    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for line in failure_lines(whole.failures):
-        echo(f"error: {line}", err=True)
+    print_failures(whole)
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
     kinds={"output": ReportPath(), "sign_off": FLAG},
     output=Path("nomos-report.html"),
 )
-def command(
-    output: Path,
-    sign_off: bool,
-    model: str | None,
-    settings: tuple[str, ...],
-    store: Path | None,
-) -> None:
+def command(output: Path, sign_off: bool, store: Path | None, **trusted: Any) -> None:
     """Write an HTML page of the newest campaign of each property and model.
 
     \b
@@ -52,12 +46,9 @@ def command(
     from nomos.runner.project.naming import project_root
 
     with api.open_store(store) as opened:
-        trusted = collect_trusted_settings(model, settings)
-        results = [
-            _with_live(result, opened.path.parent, trusted)
-            for result in opened.newest()
-        ]
-        config = load_config(project_root(opened.path.parent))
+        folder, named = opened.path.parent, collect_trusted_settings(**trusted)
+        results = [_with_live(result, folder, named) for result in opened.newest()]
+        config = load_config(project_root(folder))
         names = ("max_rate", "baseline", "min_cases")
         gate = make_gate(**config.complete(**dict.fromkeys(names)))
         if outdated := opened.count_outdated():
@@ -76,10 +67,8 @@ def command(
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
-    said = (
-        f"{count_of(len(results), 'property', 'properties')}, {count_of(bugs, 'bug')}"
-    )
-    echo(f"wrote {os.path.relpath(output)}: {said}")
+    properties = count_of(len(results), "property", "properties")
+    echo(f"wrote {os.path.relpath(output)}: {properties}, {count_of(bugs, 'bug')}")
 
 
 def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:

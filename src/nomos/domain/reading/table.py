@@ -54,9 +54,8 @@ def sample_frame(frame: Any, labels: Any) -> tuple[Any, Any]:
     One of each of a million runs of rows: a frame in an order keeps it, and no run is missed.
     """
     draw, step = np.random.default_rng(0), len(frame) / LARGEST_FRAME
-    places = ((np.arange(LARGEST_FRAME) + draw.random(LARGEST_FRAME)) * step).astype(
-        int
-    )
+    shares = np.arange(LARGEST_FRAME) + draw.random(LARGEST_FRAME)
+    places = (shares * step).astype(int)
     rows = frame.iloc[places] if hasattr(frame, "iloc") else frame[places]
     return rows, None if labels is None else np.asarray(labels)[places]
 

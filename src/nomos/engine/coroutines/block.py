@@ -137,7 +137,7 @@ class CoroutineBlock:
         good = next((one.result for one in coroutines if one.failure is None), None)
         stand_in = good or (0,) * len(columns.spec.outputs)
         results = [
-            stand_in if one.failure is not None else one.result for one in coroutines
+            one.result if one.failure is None else stand_in for one in coroutines
         ]
         outputs = zip(*results, strict=True)
         for name, values in zip(columns.spec.outputs, outputs, strict=True):

@@ -201,9 +201,8 @@ class Hub:
             if bad[number]:
                 self._fail(worker, function, cases[number])
             else:
-                worker.switch(
-                    values[number] if place is None else fresh(values[number])
-                )
+                value = values[number]
+                worker.switch(value if place is None else fresh(value))
 
     def _keep(
         self,

@@ -243,9 +243,8 @@ class Chunk:
                 continue
             values, made = entry
             drew = [True] * len(rows) if made is None else made[rows].tolist()
-            for case, value, did in zip(
-                cases, values[rows].tolist(), drew, strict=True
-            ):
+            drawn = zip(cases, values[rows].tolist(), drew, strict=True)
+            for case, value, did in drawn:
                 if did:
                     case.append(value)
         return pad_choices(cases)

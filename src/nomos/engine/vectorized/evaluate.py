@@ -169,12 +169,10 @@ class Evaluator:
         coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
         Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(
-                at, np.array([min(1, one.calls) for one in coroutines])
-            )
-        return self._collect_results(
-            [(one.result, one.failure) for one in coroutines], at
-        )
+            calls = np.array([min(1, one.calls) for one in coroutines])
+            self.chunk.add_calls(at, calls)
+        results = [(one.result, one.failure) for one in coroutines]
+        return self._collect_results(results, at)
 
     def _collect_results(
         self, results: list[tuple[Any, BaseException | None]], at: At

@@ -16,14 +16,17 @@ from nomos.lang.checking.types import (
     DATES,
     INTEGER,
     ORDERED,
+    RECORD,
     TRUTH,
     check_types,
     common_type,
+    is_index,
     list_names,
     wrong_count,
     wrong_type,
 )
 from nomos.lang.reading import syntax
+from nomos.lang.reading.habits import OR_ELSE
 from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
@@ -38,11 +41,18 @@ FUNCTIONS_ELSEWHERE = {
     "map": "write `[e for x in xs]`",
     "all": "write `forall i in xs: e`",
     "any": "write `exists i in xs: e`",
-    "range": "write the first and the last: `in 0..2`",
-    **dict.fromkeys(("isnan", "isna", "isnull", "is_null"), "write `missing(a)`"),
+    "range": "write `in 0..2`; of the indices of a list, `forall i in xs: e`",
+    **dict.fromkeys(
+        ("enumerate", "zip"), "write `forall i in xs: e`, with `xs[i]` in `e`"
+    ),
+    **dict.fromkeys(("coalesce", "ifnull", "nvl", "fillna"), OR_ELSE),
+    "array_equal": "write `a == b`",
+    "date": 'write `date("2024-01-31")`',
+    **dict.fromkeys(("isnan", "isna", "isnull", "is_null", "na"), "write `missing(a)`"),
     "pow": "write `a ** b`",
     "not": "write `!`",
-    **dict.fromkeys(("float", "int", "str", "bool"), "convert it in the block"),
+    "float": "convert it in the block; beside numbers stand `inf` and `missing(a)`",
+    **dict.fromkeys(("int", "str", "bool"), "convert it in the block"),
 }
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 # What the arguments of a built-in function may be.
@@ -50,7 +60,7 @@ _TAKES = {
     "randInt": (INTEGER | DATES, "integers"),
     "randReal": (NUMBERS | DATES, "numbers"),
     "unseen": (frozenset({Type.STRING}), "the name of a level in quotes"),
-    "date": (DATES, 'a date in quotes, such as `"2024-01-31"`,'),
+    "date": (DATES, 'a date such as `"2024-01-31"`'),
     "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
     "len": (
@@ -61,11 +71,13 @@ _TAKES = {
     "max": (ORDERED, "numbers or strings"),
     "abs": (NUMBERS, "numbers"),
     "isclose": (NUMBERS | {Type.RECORD}, "numbers, vectors or records"),
-    "norm": (frozenset({Type.RECORD}), "a vector"),
+    "norm": (RECORD, "a vector"),
     **dict.fromkeys(("sqrt", "exp", "log"), (NUMBERS, "numbers or vectors")),
     **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
 }
+# Behind how many more arguments stand those that may be left out, and what these are.
+_OPTIONS = {"isclose": (1, "numbers"), "norm": (0, "1, 2 or `inf`")}
 
 
 def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
@@ -100,13 +112,10 @@ def resolve_call(
         return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
     if known is BUILT_IN.get(name):
         return _built_in(scope, name, arguments, span)
-    for given in arguments:
-        if known.batched and len(arguments) == 1 and given.type is Type.LIST:
-            help, got = (
-                f"ask for each of them: `[{name}(x) for x in xs]`",
-                given.type.value,
-            )
-            wrong_type(scope, given.span, f"`{name}`", "a record", got, help)
+    asked = arguments if known.batched and len(arguments) == 1 else ()
+    for one in asked:
+        if one.type is Type.LIST or (is_index(scope, one) and scope.has_features):
+            check_types(scope, f"`{name}`", RECORD, "a record", one)
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
@@ -155,10 +164,10 @@ def _built_in(
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
     check_no_names(scope, what, arguments)
-    if name in ("isclose", "norm"):
-        tolerances = others[1:] if name == "isclose" else others
-        check_types(scope, what, NUMBERS, "numbers", *tolerances)
-        others = others[:1] if name == "isclose" else []
+    if name in _OPTIONS:
+        count, kinds = _OPTIONS[name]
+        check_types(scope, what, NUMBERS, kinds, *others[count:])
+        others = others[:count]
     check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
     match name:
         case "randInt" | "randReal":

@@ -164,9 +164,8 @@ def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
 def _declare_names(scope: Scope, origin: Origin) -> None:
     tree = origin.parsed.spec
     for imported in tree.imports:
-        scope.declare_name(
-            imported.name, Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
-        )
+        symbol = Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
+        scope.declare_name(imported.name, symbol)
     Shared(scope, tree, origin.libraries, origin.values).declare_all(tree.shared)
     # Of a domain that is not to be had, nobody knows what its inputs are.
     type_ = Type.UNKNOWN if tree.imports else Type.RECORD

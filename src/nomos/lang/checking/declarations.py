@@ -104,9 +104,8 @@ class Shared:
                 )
             elif not is_of_type(value, wanted):
                 help = f"give {wanted.value}, or change its type"
-                self._report_declaration(
-                    node, node.value, f"is no {node.type.name}", help
-                )
+                said = f"is no {node.type.name}"
+                self._report_declaration(node, node.value, said, help)
             else:
                 value, type_ = (float(value) if wanted is Type.REAL else value), wanted
         param = self._add_limits(node, core.Param(node.name.name, type_, value))
@@ -129,9 +128,8 @@ class Shared:
             return replace(param, one_of=tuple(values))
         if param.type not in NUMBERS | {Type.DATE}:
             help = f"list what it may be: `in {{{param.value!r}}}`"
-            self._report_declaration(
-                node, allowed, "has a range, but is no number", help
-            )
+            said = "has a range, but is no number"
+            self._report_declaration(node, allowed, said, help)
             return param
         low, high = values
         assert isinstance(low, int | float)
@@ -174,9 +172,8 @@ class Shared:
         for parameter in node.parameters:
             if parameter.name in seen:
                 at, line = parameter.span, self.source.line_at(parameter.span.start)
-                self.scope.report(
-                    Code.DECLARED_TWICE, at, name=parameter.name, line=line
-                )
+                about = {"name": parameter.name, "line": line}
+                self.scope.report(Code.DECLARED_TWICE, at, **about)
             seen.add(parameter.name)
 
     def _check_definition_names(self, node: syntax.Def) -> None:

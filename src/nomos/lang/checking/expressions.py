@@ -63,14 +63,12 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
         case syntax.Given(event=event):
-            scope.report(
-                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
-            )
+            reason = "`|` stands in `rate(...)` alone"
+            scope.report(Code.INVALID_RATE, span, reason=reason)
             return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
-            return _elaborate_unary(
-                scope, operator, elaborate_expr(scope, operand), span
-            )
+            inner = elaborate_expr(scope, operand)
+            return _elaborate_unary(scope, operator, inner, span)
         case syntax.Binary(operator=operator) if operator in _ARITHMETIC:
             return _elaborate_arithmetic(scope, expr)
         case syntax.Binary(operator=operator) if operator in _LOGIC:
@@ -353,7 +351,7 @@ def _elaborate_arguments(scope: Scope, expr: syntax.Call) -> tuple[core.Expr, ..
         value = elaborate_expr(scope, argument.value)
         position = taken.index(name) + 2 if name in taken else 0
         if position < len(arguments) or name in found:
-            help = "only `isclose` has them: `isclose(a, b, rel := 0.01, abs := 0)`"
+            help = "`isclose(a, b, rel := 0.01, abs := 0)` alone has them, each once"
             words = {"found": f"`{name} :=`", "expected": "a plain argument"}
             scope.report(Code.SYNTAX_ERROR, span, **words, help=help)
         found[name] = value

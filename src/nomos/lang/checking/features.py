@@ -7,7 +7,13 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.dates import read_date
 from nomos.lang.checking.scope import Scope
-from nomos.lang.checking.types import check_types, common_type, list_names, wrong_type
+from nomos.lang.checking.types import (
+    RECORD,
+    check_types,
+    common_type,
+    list_names,
+    wrong_type,
+)
 from nomos.lang.types import NUMBERS, FeatureType, Type
 
 _LEVELLED = (Type.STRING, Type.INT)  # of known features
@@ -87,9 +93,8 @@ def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> No
             list_names([f'"{x}"' for x in levels]),
             suggest_nearest(value.value, levels),
         )
-        scope.report(
-            Code.UNKNOWN_LEVEL, value.span, name=value.value, known=shown, help=help
-        )
+        about = {"name": value.value, "known": shown, "help": help}
+        scope.report(Code.UNKNOWN_LEVEL, value.span, **about)
 
 
 def _check_unseen(scope: Scope, known: FeatureType, value: core.Unseen) -> None:
@@ -124,7 +129,7 @@ def _resolve_feature(
     scope: Scope, record: core.Expr, key: core.Expr, what: str
 ) -> FeatureType | None:
     """Return the feature that a key names; None where it is not known."""
-    check_types(scope, what, frozenset({Type.RECORD}), "a record", record)
+    check_types(scope, what, RECORD, "a record", record)
     named = frozenset({Type.INT, Type.STRING})
     check_types(scope, what, named, "a feature's name or number", key)
     features = None if scope.offer is None else scope.offer.features

@@ -56,9 +56,8 @@ def _count_at_least(condition: syntax.Expr, least: int) -> syntax.Expr:
     span = condition.span
     over, index = syntax.Name(NAME, span=span), syntax.Name("repeat", span=span)
     count = syntax.Quantifier("count", (index,), over, None, condition, span=span)
-    return syntax.Binary(
-        ">=", count, syntax.Number(least, str(least), span=span), span=span
-    )
+    fewest = syntax.Number(least, str(least), span=span)
+    return syntax.Binary(">=", count, fewest, span=span)
 
 
 def _is_repeats(node: Any) -> bool:

@@ -16,11 +16,15 @@ from nomos.lang.reading.kept import Kept, names_in
 from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
 _LITERALS = {  # by their names elsewhere
-    "True": "true",
-    "False": "false",
+    **dict.fromkeys(("True", "TRUE"), "true"),
+    **dict.fromkeys(("False", "FALSE"), "false"),
     **dict.fromkeys(("None", "NULL", "Null", "nil"), "null"),
     **dict.fromkeys(("nan", "NaN", "NA"), "missing(a)"),
+    "in": "a in {b, c}",
+    **dict.fromkeys(("L1", "l1"), "norm(v, 1)"),
+    **dict.fromkeys(("L2", "l2"), "norm(v)"),
 }
+_MODULES = ("np", "numpy", "math", "pd", "torch")
 
 
 class Role(Enum):
@@ -165,6 +169,11 @@ class Scope:
             found, self.diagnostics, self.place = self.diagnostics, outer, place
             outer += [replace(d, at=at, notes=(*d.notes, note)) for d in found]
 
+    @property
+    def has_features(self) -> bool:
+        """Whether inputs are records of a schema that is known."""
+        return self.offer is not None and bool(self.offer.features)
+
     def fresh_name(self, name: str) -> str:
         """Return a name for something local that nothing else here has."""
         while name in self.symbols or name in self.bound:
@@ -241,6 +250,8 @@ class Scope:
             return f"it is imported; call its functions: `{name}.predict(x1)`"
         if name in _LITERALS:
             return f"write `{_LITERALS[name]}`"
+        if name in _MODULES:
+            return f"built-in functions and `inf` stand without `{name}.`"
         features = () if self.offer is None else self.offer.features or ()
         if any(name == feature.name for feature in features):
             return f"read a feature of a record: `x.{name}`"

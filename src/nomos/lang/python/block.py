@@ -240,9 +240,8 @@ class PythonCode:
     def span_of(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node of the block stands in the spec."""
         start = self._char_offset(node.lineno, node.col_offset)
-        end = self._char_offset(
-            node.end_lineno or node.lineno, node.end_col_offset or 0
-        )
+        line, column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        end = self._char_offset(line, column)
         return Span(start, max(end, start + 1))
 
     def _char_offset(self, spec_line: int, byte_column: int) -> int:

@@ -261,9 +261,8 @@ class _Straight:
     def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
         """Return the block as lets, None if it is more than that."""
         try:
-            return tuple(
-                let for node in statements for let in self._translate_statement(node)
-            )
+            lets = map(self._translate_statement, statements)
+            return tuple(let for some in lets for let in some)
         except _NotStraight:
             return None
 
@@ -290,9 +289,7 @@ class _Straight:
             case _:
                 raise _NotStraight
         # All right sides are evaluated before any name gets its value.
-        lets = [
-            core.Let(name, self._translate_expression(value)) for name, value in pairs
-        ]
+        lets = [core.Let(n, self._translate_expression(value)) for n, value in pairs]
         targets = {name for name, _ in pairs}
         if targets & self.made:
             raise _NotStraight

@@ -17,16 +17,8 @@ _State = frozenset[str] | None
 CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
 _CONSUMERS = {
-    "dict",
-    "frozenset",
-    "list",
-    "max",
-    "min",
-    "set",
-    "sorted",
-    "sum",
-    "tuple",
-}
+    "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple",
+}  # fmt: skip
 _RUN_ANY_NUMBER_OF_TIMES = (
     ast.While,
     ast.FunctionDef,
@@ -130,9 +122,8 @@ class _Flow:
 
     def _run_for(self, loop: ast.For, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.iter)
-        after, jumps = self._run_loop_body(
-            loop.body, before | names_bound_by([loop.target])
-        )
+        bound = before | names_bound_by([loop.target])
+        after, jumps = self._run_loop_body(loop.body, bound)
         done = (
             after if count_repetitions(loop.iter, {}) else _join_states(before, after)
         )
@@ -150,9 +141,8 @@ class _Flow:
         return _join_states(ended, *jumps.breaks)
 
     def _run_try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
-        tried = self.run_statements(
-            block.orelse, self.run_statements(block.body, state)
-        )
+        tried = self.run_statements(block.body, state)
+        tried = self.run_statements(block.orelse, tried)
         deleted = frozenset(
             name
             for node in ast.walk(ast.Module(body=block.body, type_ignores=[]))
@@ -268,9 +258,8 @@ def _count_calls(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> 
         case ast.BoolOp(values=[first, *rest]):
             return count_inside([first]) + _require_same_count(count_inside(rest), 0)
         case ast.Compare(left=left, comparators=[first, *rest]):
-            return count_inside([left, first]) + _require_same_count(
-                count_inside(rest), 0
-            )
+            once = count_inside([left, first])
+            return once + _require_same_count(count_inside(rest), 0)
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return _count_comprehension(node, count_inside, sizes)
         case ast.Call(func=ast.Name(id=taker), args=[ast.GeneratorExp() as given]) if (

@@ -178,22 +178,19 @@ class _Build(Transformer[Token, Any]):
         return syntax.Binary(sign, left, right, span=_span_across(children))
 
     def ensures(self, children: list[Any]) -> syntax.Ensures:
-        return syntax.Ensures(
-            *_meaningful_parts(children)[::-1], span=_span_across(children)
-        )
+        parts = _meaningful_parts(children)[::-1]
+        return syntax.Ensures(*parts, span=_span_across(children))
 
     def allowed(self, children: list[Any]) -> syntax.OneOf:
-        return syntax.OneOf(
-            tuple(_meaningful_parts(children)), span=_span_across(children)
-        )
+        items = tuple(_meaningful_parts(children))
+        return syntax.OneOf(items, span=_span_across(children))
 
     def quantifier(self, children: list[Any]) -> syntax.Quantifier:
         word, (indices, is_ordered), over, *given, body = _meaningful_parts(children)
         condition = given[0] if given else None
         span = _span_across(children)
-        return syntax.Quantifier(
-            word, indices, over, condition, body, is_ordered, span=span
-        )
+        parts = word, indices, over, condition, body, is_ordered
+        return syntax.Quantifier(*parts, span=span)
 
     def indices(self, children: list[Any]) -> tuple[tuple[syntax.Name, ...], bool]:
         parts = _meaningful_parts(children)

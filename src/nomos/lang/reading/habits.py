@@ -8,8 +8,10 @@ from nomos.diagnostics import Span
 _CONDITIONAL = "write `if c then a else b`"
 _LOOPS = "forall|exists|count|sum|min|max|mean"
 _RANGE = "write `in lo..hi`"
+_PAIR = "write `where same(x1, x2, except age)`"
 _EITHER = "write `forall i in xs if c: e`"
 COPY = "a copy with another value is `x[name := value]`"
+OR_ELSE = "write `if missing(a) then 0 else a`"
 _FOLDS = {"all": "forall", "any": "exists", "len": "count"}
 # Patterns of what is written, and what to write. The error lies in a match, whose group
 # `at` is what is wrong; `{...}` stands for what another group holds.
@@ -26,6 +28,9 @@ _HABITS = (
     ),
     (r"(^\w+|[(=<>&])\s*(?P<at>\|\|)\s*\w[^|;]*\|\|", "write `norm(v)`"),
     (r"(^\w+|[(=<>&])\s*(?P<at>\|)[^|;]+\|", "write `abs(a)`"),
+    (r"^(var|param)\s+\w+\s*(?P<at><-?)", "write `:=`"),
+    (r"\[(?P<at>\[)[^\[\]]*\]\s*\]", "an item is `xs[0]`"),
+    (r":=\s*(?P<at>\{)", COPY),
     (r"\[\s*(?P<at>for)\b\s*\w*", "a list of values is `[e for x in xs]`"),
     (
         r"\[\s*-?\d*\s*(?P<at>:)(?!=)\s*-?\d*\s*\]",
@@ -44,6 +49,8 @@ _HABITS = (
     (r"^def\s+\w+\s*(?P<at>:=)", "write `def f(a) := e`, or `param f := 3`"),
     (r"(?i:\b(?P<at>is)\s+not\s+(null|none|nan|missing)\b)", "write `!missing(a)`"),
     (r"(?i:\b(?P<at>is)\s+(null|none|nan|missing)\b)", "write `missing(a)`"),
+    (r"(?i:\b(?P<at>is)\s+not\b)", "write `!=`"),
+    (r"(?i:\b(?P<at>is)\b(?!\s*\.))\s*[\w\"']", "write `==`"),
     (r"(?i:\b(?P<at>between)\s+[\w.]+\s+and\s+[\w.]+)", f"{_RANGE}, with both ends"),
     (r"(?i:\b(?P<at>like)\b)", "let a function of the domain compare texts"),
     (r"(?i:\bnot\s+in\b)", "write `!(a in {b, c})`"),
@@ -69,6 +76,11 @@ _HABITS = (
         r"\b(?P<fold>all|any|sum|min|max|mean|len|count)\s*\([^()]*(?P<at>\bfor)\b",
         "write `{fold} i in xs: e`",
     ),
+    (
+        rf"\b(?P<fold>all|any|{_LOOPS})\s*\(\s*\w+\s+in\s+[\w.]+\s*(\)\s*)?(?P<at>:|\w+)",
+        "write `{fold} i in xs: e`",
+    ),
+    (r"\b(?P<at>unless|UNLESS)\b", "write `!c ==> e`"),
     (r"\blambda\b\s*\w*", "give it a name: `def f(a) := ...;`"),
     (r"\bin\s*\([^()]*(?P<at>,)", "write the values in braces: `in {a, b}`"),
     (r"\bin\s+[\w.]+\s+(?P<at>to)\b", _RANGE),
@@ -104,13 +116,14 @@ _HABITS = (
         r"^(?P<word>input|output|import)\s+\w+\s*(?P<at>,)(?![^;]*\bwhere\b)[^;]*;?",
         "write one `{word}` for each name",
     ),
+    (r"\bsame\s*\([^()]*\)\s*(?P<at>except)\b", _PAIR),
     (
         r"\bsame\s*\(\s*\w+\s*,\s*\w+\s*,\s*(?P<at>\w+)",
         "name features behind `except`: `same(x1, x2, except age)`",
     ),
     (
         r"^input\s+\w+\s*,\s*\w+\s+where\s+(?P<at>\w+)\s*[.=<>!]*",
-        "write `where same(x1, x2, except age)`",
+        _PAIR,
     ),
     (r"^input\s+\w+\s+(?P<at>where)\b", "say it in a `requires`"),
     (r"^input\s+\w+\s*(?P<at>\()", "write `input xs[3];`"),
@@ -120,6 +133,7 @@ _HABITS = (
         r"^(ensures|requires)\b(?!.*\b(forall|exists)\b)[^\[\](){}]*(?P<at>,)",
         "write `&&`, or a statement for each",
     ),
+    (r"\w\[[^\[\]:]*(?P<at>,)[^\[\]:]*\]", "an item of an item is `xs[0][1]`"),
 )
 _PATTERNS = tuple((re.compile(pattern, re.DOTALL), help) for pattern, help in _HABITS)
 # What statements begin with elsewhere, and keywords here.
@@ -129,6 +143,8 @@ STATEMENTS = {
     **dict.fromkeys(("const", "constant"), "param"),
     **dict.fromkeys(("assume", "given", "require", "where", "WHERE"), "requires"),
     **dict.fromkeys(("function", "fun", "fn"), "def"),
+    **dict.fromkeys(("if", "when"), "ensures c ==> e"),
+    **dict.fromkeys(("for", "forall", "foreach"), "ensures forall i in xs: e"),
     **dict.fromkeys(("include", "using"), "use"),
 }
 # Methods of series and arrays.
@@ -145,10 +161,12 @@ METHODS = {
     **dict.fromkeys(("map", "apply"), "write `[e for x in xs]`"),
     "isin": "write `a in {b, c}`",
     "between": "write `a in lo..hi`",
+    **dict.fromkeys(("fillna", "fill_null", "ffill"), OR_ELSE),
     **dict.fromkeys(("copy", "assign", "replace", "_replace", "dict"), COPY),
+    **dict.fromkeys(("with", "with_", "update", "set", "evolve", "mutate"), COPY),
     **{
         name: f"write `{name}(a)`"
-        for name in ("abs", "round", "sum", "mean", "min", "max", "len")
+        for name in ("abs", "round", "sum", "mean", "min", "max", "len", "norm")
     },
 }
 

@@ -68,9 +68,8 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     if listed is not None and "FOR" in expected and token != "..":
         at = Span(listed.start(1), listed.end(1))
         if _INTERVAL.match(text, at.end, chunk.end):
-            return _syntax_error_at(
-                at, "`[`", "`{`", "write `in lo..hi`, with both ends"
-            )
+            remedy = "write `in lo..hi`, with both ends"
+            return _syntax_error_at(at, "`[`", "`{`", remedy)
         return _syntax_error_at(at, "`[`", "`{`", BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
         return Code.CHAINED_COMPARISON.at(at, operator=token)
@@ -212,9 +211,8 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
     if changed := re.search(r"\[\s*(\w+)\s*([-+*/])$", before):
         name, sign = changed.groups()
         remedy = f"write `x[{name} := x.{name} {sign} ...]`"
-        return _syntax_error_at(
-            Span(offset - 1, offset + 1), f"`{sign}=`", "`:=`", remedy
-        )
+        at = Span(offset - 1, offset + 1)
+        return _syntax_error_at(at, f"`{sign}=`", "`:=`", remedy)
     gives = r"^(var|param)\b[^=]*$|^def\b.*\)\s*$|[\[,(]\s*\w+\s*$"
     help = "write `:=` to give a value" if re.search(gives, before, re.DOTALL) else None
     call = re.search(r"(\w+)\s*\([^()\[\]]*\w\s*$", before[-200:])
@@ -224,6 +222,8 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
         help = _CHARACTERS_ELSEWHERE["\u2248"]
     elif call is not None and METHODS.get(call[1]) == COPY:
         help = COPY
+    elif call is not None and call[1] == "same":
+        help = "write `except age`"
     elif call is not None and call[1] != "isclose" and help is not None:
         help = "parameters and arguments have no names and no usual values"
     return Code.SINGLE_EQUALS.at(at, help=help)

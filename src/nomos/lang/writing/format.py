@@ -28,9 +28,8 @@ def format_spec(source: Source) -> str:
     """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
     parsed = parse_spec(source)
     if parsed.diagnostics:
-        raise SpecError(
-            source, parsed.diagnostics, render_all(parsed.diagnostics, source)
-        )
+        drawn = render_all(parsed.diagnostics, source)
+        raise SpecError(source, parsed.diagnostics, drawn)
     spec, block = parsed.spec, ""
     before: list[str] | None = None
     if spec.block is not None:  # else it is a file of params and definitions
@@ -128,9 +127,8 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
         case syntax.Constant(value=truth):
             return "null" if truth is None else str(truth).lower()
         case syntax.Given(event=event, condition=condition):
-            return Group(
-                (_expr_doc(event), " |", Nest((Line(" "), _expr_doc(condition))))
-            )
+            given = Line(" "), _expr_doc(condition)
+            return Group((_expr_doc(event), " |", Nest(given)))
         case syntax.Name(name=name):
             return name
         case syntax.Call():
@@ -336,9 +334,8 @@ class _Writer:
             for comment in self._comments_before(statement.span.start):
                 self._write_lines(_strip_comment(comment), comment.span)
             first = statement is self.statements[0]
-            self._write_statement(
-                statement_text(statement, block), statement.span, first
-            )
+            text = statement_text(statement, block)
+            self._write_statement(text, statement.span, first)
         for comment in self._comments_before(len(self.text)):
             self._write_lines(_strip_comment(comment), comment.span)
         return "\n".join(self.lines) + "\n"

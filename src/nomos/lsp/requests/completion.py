@@ -161,9 +161,8 @@ def _local_items(statement: str) -> Iterator[types.CompletionItem]:
 
 def _feature_items(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
     for number, feature in enumerate(document.imports.features.values()):
-        item = _completion_item(
-            feature.name, Kind.Field, feature.range, order=f"0{number:04}"
-        )
+        about = feature.name, Kind.Field, feature.range
+        item = _completion_item(*about, order=f"0{number:04}")
         item.insert_text = feature.name + end
         yield item
 
@@ -179,9 +178,8 @@ def _function_items(
 ) -> Iterator[types.CompletionItem]:
     own = document.imports.functions
     for function in own.values():
-        yield _completion_item(
-            function.name, Kind.Function, function.signature, function.doc
-        )
+        about = function.name, Kind.Function, function.signature
+        yield _completion_item(*about, function.doc)
     for name, (signature, about) in BUILT_IN.items():
         if built_in and name not in own:
             yield _completion_item(name, Kind.Function, signature, about, order="2")

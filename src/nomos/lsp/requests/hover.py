@@ -22,9 +22,8 @@ def hover_at(document: Document, offset: int) -> tuple[Span, str] | None:
     span = word_at(document.source.text, offset)
     word = document.source.slice(span)
     about = KEYWORDS.get(word) or EXPRESSIONS.get(word)
-    inside = any(
-        c.span.start <= offset <= c.span.end for c in document.parsed.spec.comments
-    )
+    comments = [comment.span for comment in document.parsed.spec.comments]
+    inside = any(span.start <= offset <= span.end for span in comments)
     return None if about is None or inside else (span, f"`{word}`: {about}")
 
 

@@ -133,9 +133,8 @@ def find_rename_places(
     concerned = list(_specs_sharing_name(document, found, read))
     for each in concerned:
         if each.parsed.diagnostics:
-            raise NomosError(
-                f"{each.path.name} cannot be read: mend its mistakes first"
-            )
+            said = f"{each.path.name} cannot be read"
+            raise NomosError(f"{said}: mend its mistakes first")
         if found.name in each.names.unsure:
             raise NomosError(
                 f"the block of {each.path.name} gives `{found.name}` another meaning in "

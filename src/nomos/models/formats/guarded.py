@@ -124,9 +124,8 @@ class GuardedModel(Adapter):
         if not hasattr(rows, "iloc"):
             rows = np.asarray(rows)
         if rows.ndim != 2 or (columns and max(columns) >= rows.shape[1]):
-            raise ModelError(
-                f"{self.name} takes rows of more than {max(columns)} columns"
-            )
+            most = max(columns)
+            raise ModelError(f"{self.name} takes rows of more than {most} columns")
         return with_columns(rows, self.guard.masked)
 
     def label_rows(self, rows: Any) -> Any:
@@ -199,9 +198,7 @@ class GuardedModel(Adapter):
 
 def numbers_of(rows: Any, columns: Sequence[int]) -> Array:
     """Return some columns of an array or a data frame as numbers."""
-    part = (
-        rows.iloc[:, columns].to_numpy() if hasattr(rows, "iloc") else rows[:, columns]
-    )
+    part = rows.iloc[:, columns] if hasattr(rows, "iloc") else rows[:, columns]
     return np.asarray(part, dtype=np.float64)
 
 

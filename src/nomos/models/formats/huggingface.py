@@ -24,14 +24,8 @@ _TASKS = {
 }
 # These hear: their sequences are sounds.
 _SOUNDS = (
-    "Wav2Vec2",
-    "Hubert",
-    "WavLM",
-    "UniSpeech",
-    "Whisper",
-    "SEW",
-    "Data2VecAudio",
-)
+    "Wav2Vec2", "Hubert", "WavLM", "UniSpeech", "Whisper", "SEW", "Data2VecAudio",
+)  # fmt: skip
 
 
 class PipelineModel(Adapter):

@@ -62,9 +62,8 @@ class EstimatorModel(Adapter):
 
     def extract_structure(self, width: int) -> Structure:
         """Return what the estimator is made of."""
-        return extract_from_object(
-            self.estimator, as_they_are(width, self.convert_rows)
-        )
+        convert = as_they_are(width, self.convert_rows)
+        return extract_from_object(self.estimator, convert)
 
     @property
     def date_kind(self) -> str:
@@ -221,9 +220,8 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     if not trust and not trees_are_sound(estimator):
         raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
     if not hasattr(estimator, "predict"):
-        raise ModelError(
-            f"{path} holds a {type(estimator).__name__}, which has no `predict`"
-        )
+        kind = type(estimator).__name__
+        raise ModelError(f"{path} holds a {kind}, which has no `predict`")
     return EstimatorModel(estimator, str(path))
 
 

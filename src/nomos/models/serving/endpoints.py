@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,6 +21,7 @@ from nomos.domain.meter import asking
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.kinds import ModelKind
+from nomos.models.serving.messages import Call, Reply
 
 if TYPE_CHECKING:
     from nomos.models.serving.calls import Caller
@@ -44,33 +44,6 @@ _CHATTING: dict[str, Callable[[str], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer, and the tokens of request and answer where the server says so.
-
-    `lacks` says why it counts as none, though it was paid for.
-    """
-
-    answer: str
-    tokens: tuple[int, int] | None = None
-    lacks: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One question to an endpoint.
-
-    Attributes:
-        body: The JSON to send.
-        sample: Which of several independent answers to it; 0 where there is but one.
-        most_tokens: That the request and its answer may take.
-    """
-
-    body: Any
-    sample: int = 0
-    most_tokens: tuple[int, int] = (0, 0)
-
-
 class Endpoint(Adapter):
     """A model that is asked one question a request; it answers with texts.
 
@@ -88,9 +61,8 @@ class Endpoint(Adapter):
         """Return an answer for each question."""
         if isinstance(rows, str | bytes | Mapping):
             raise ModelError(f"{self.name} takes a list of questions, not a single one")
-        samples = (
-            [None] * len(rows) if draws is None else _draw_samples(draws, len(rows))
-        )
+        count = len(rows)
+        samples = [None] * count if draws is None else _draw_samples(draws, count)
         calls = [self._build_call(*one) for one in zip(rows, samples, strict=True)]
         with asking(len(calls)):
             return self._caller.ask_all(calls)
@@ -239,6 +211,8 @@ def _read_chat(said: Any) -> Reply:
         answer = message.get("refusal")
     why = said["choices"][0].get("finish_reason")
     lacks = "its answer holds no text" if answer is None else ""
+    if why == "content_filter":
+        lacks = "a filter of the service kept it from answering, or cut its answer off"
     if not answer and why == "length":
         lacks = "its tokens were used up before its first word (max_tokens)"
     if not isinstance(answer, str | None):

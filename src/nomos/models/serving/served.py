@@ -99,9 +99,8 @@ class ServedModel(OutputModel):
         if self._type in _TYPES:
             array = array.astype(_TYPES[self._type], copy=False)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ModelError(
-                f"{self.name} is asked in JSON, which has no infinity and no NaN"
-            )
+            said = "is asked in JSON, which has no infinity and no NaN"
+            raise ModelError(f"{self.name} {said}")
         return array
 
     def compute_output(self, rows: Any) -> Array:
@@ -116,9 +115,8 @@ class ServedModel(OutputModel):
             except NoScores:
                 pass
         try:
-            scores = self._to_scores(
-                self._choose_output(self._request_answers(rows, _SCORES))
-            )
+            answers = self._request_answers(rows, _SCORES)
+            scores = self._to_scores(self._choose_output(answers))
         except Refused as refusal:
             raise NoScores(f"{self.name} gives no scores: {refusal}") from None
         self._scores_on_demand = True

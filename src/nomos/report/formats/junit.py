@@ -66,9 +66,8 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
     view = view_property([result])
     is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
     weighed = [ruling.line] if ruling.said and not is_plain else []
-    said = "; ".join(
-        [*weighed, view.found_words, *(remark.text for remark in view.remarks)]
-    )
+    texts = [remark.text for remark in view.remarks]
+    said = "; ".join([*weighed, view.found_words, *texts])
     is_known = gate.fail_on == "new" and not result.has_new_bugs
     excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):

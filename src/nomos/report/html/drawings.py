@@ -103,9 +103,8 @@ def _draw_images(images: Mapping[str, Image]) -> list[Picture]:
 def _draw_picture(image: Image, alt: str, caption: str) -> Picture:
     pixels = _fit_to_card(make_finite(image.pixels))
     height, width = pixels.shape[:2]
-    return Picture(
-        _data_address("image/png", png_bytes(pixels)), width, height, alt, caption
-    )
+    source = _data_address("image/png", png_bytes(pixels))
+    return Picture(source, width, height, alt, caption)
 
 
 def _data_address(kind: str, data: bytes) -> str:
@@ -259,9 +258,8 @@ def _count_cases(result: Result) -> int:
     """Return how many cases were drawn; what was discarded has a number too."""
     counts = result.counts
     last = result.bugs[-1].case + 1 if result.bugs else 0
-    return max(
-        1, last, counts.tests + counts.discarded + counts.unchanged + counts.crashed
-    )
+    drawn = counts.tests + counts.discarded + counts.unchanged + counts.crashed
+    return max(1, last, drawn)
 
 
 def _describe_curve(results: Sequence[Result]) -> str:

@@ -177,9 +177,8 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             f" `nomos bugs {one.name}` lists them."
         )
     if kept > WHOLE:
-        notes.append(
-            f"Fields that are the same are left out after the first {WHOLE:,} bugs."
-        )
+        said = "Fields that are the same are left out after the first"
+        notes.append(f"{said} {WHOLE:,} bugs.")
     if cards.problem:
         notes.append(
             "Some records are not shown as the domain would, because it raised"

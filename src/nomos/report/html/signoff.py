@@ -140,4 +140,5 @@ def _command_of(result: Result) -> str:
     if result.search != "proof":
         words += ["--seed", str(result.seed), "--budget", str(result.budget)]
         words += ["--search", result.search]
+    words += ["--trust"] * ("trust" in result.fingerprint)
     return shlex.join(words)

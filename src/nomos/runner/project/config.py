@@ -30,9 +30,7 @@ class Config:
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
         folders = [parent.resolve() for parent in spec.resolve().parents]
-        named = {
-            (root / name).resolve(): models for name, models in self.models.items()
-        }
+        named = {(root / name).resolve(): own for name, own in self.models.items()}
         models = next((named[folder] for folder in folders if folder in named), ())
         return tuple(str(root / m) if (root / m).exists() else m for m in models)
 

@@ -257,9 +257,8 @@ class EnsembleSearch:
         for tree in np.argsort(starts - ends):  # where nothing helps: any that differs
             if not found:
                 alive = part.alive[starts[tree] : ends[tree]]
-                found += self._propose_splits(
-                    part, alive, np.zeros(len(alive)), len(alive)
-                )
+                none = np.zeros(len(alive))
+                found += self._propose_splits(part, alive, none, len(alive))
         return max(found, key=lambda one: one[0])[1:] if found else None
 
     def _propose_splits(

@@ -46,9 +46,8 @@ class Regions:
         for (call, name), values in slots.items():
             own, columns = self.columns(name, values)
             total[:, call] += columns @ first[:, own].T
-            self.largest[own] = np.maximum(
-                self.largest[own], np.abs(columns).max(axis=0)
-            )
+            most = np.abs(columns).max(axis=0)
+            self.largest[own] = np.maximum(self.largest[own], most)
         return total.reshape(count, self.calls * len(first))
 
     def components(
@@ -63,9 +62,8 @@ class Regions:
         wide = self._find_wide_range(group)
         if wide is not None:
             return wide
-        if any(
-            self.cases.space.range_of(variable).is_real for variable in group.features
-        ):
+        ranges = map(self.cases.space.range_of, group.features)
+        if any(one.is_real for one in ranges):
             raise NotProvable(
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
@@ -114,9 +112,8 @@ class Regions:
             return None
         if any(not isinstance(value, core.Variable) for value in group.slots.values()):
             return None
-        lines = [
-            self.line(slot, float(one.low), float(one.high)) for slot in group.slots
-        ]
+        slots = group.slots
+        lines = [self.line(slot, float(one.low), float(one.high)) for slot in slots]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
         is_real = isinstance(one.feature, Real)
         return Wide(variable, base, slope, is_real)

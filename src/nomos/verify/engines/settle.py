@@ -66,9 +66,8 @@ def prove_parts(
         sizes = prove_by_slopes(ways, Regions(own, model), spaces, seconds)
     except NotProvable:  # a part has fewer values than the whole
         return {}
-    return {
-        n: Findings.from_proof(size, "slopes of layers") for n, size in sizes.items()
-    }
+    how = "slopes of layers"
+    return {name: Findings.from_proof(size, how) for name, size in sizes.items()}
 
 
 def find_ways(cases: AskedCases, model: Structure) -> list[Violation]:

@@ -104,9 +104,8 @@ class AskedCases:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
         count = count if len(data) else 0
-        return self.with_draws(
-            self.draw_features(data, rng, count, changes), count, rng
-        )
+        drawn = self.draw_features(data, rng, count, changes)
+        return self.with_draws(drawn, count, rng)
 
     def draw_features(
         self, data: Array, rng: np.random.Generator, count: int, changes: int

@@ -206,23 +206,64 @@ class _Numbers:
         for name, weight in weights.items():
             call, output = self.known[name]
             array[call] += weight * output.weights
-        links = [
-            self.known[name][1] for name in weights if self.known[name][1].is_logistic
-        ]
+        links = [one for n in weights if (one := self.known[n][1]).link]
         if not links:
             return HalfSpace(array, constant, strict, inputs=inputs)
         if inputs:
             raise NotProvable("probabilities are compared with real features")
         first, *others = weights.values()
-        if len(links) == len(weights) == 1:
-            return _pass_threshold(
-                array / abs(first), -constant / first, links[0].error, first > 0
-            )
-        if len(links) == len(weights) == 2 and others == [-first]:
-            alike = (links[0].weights == links[1].weights).all()
-            apart = -constant / abs(first), strict or constant < 0
-            return _keep_apart(array / abs(first), *apart, links[0].error, alike)
-        return HalfSpace(0 * array, is_sufficient=False)
+        vague = HalfSpace(0 * array, is_sufficient=False)
+        if len(links) != len(weights) or len({one.link for one in links}) > 1:
+            return vague
+        array, bound, error = array / abs(first), -constant / abs(first), links[0].error
+        alike = all((one.weights == links[0].weights).all() for one in links)
+        is_log = links[0].link == "exp"
+        if not others:
+            bound = bound if first > 0 else -bound
+            threshold = _pass_log if is_log else _pass_threshold
+            if is_log and bound > 0 and not links[0].is_bounded:
+                return vague
+            return threshold(array, bound, error, first > 0)
+        if len(others) == 1 and others == [-first] and not is_log:
+            return _keep_apart(array, bound, strict or constant < 0, error, alike)
+        if len(others) == 1 and others[0] * first < 0 and is_log and constant <= 0:
+            return self._divide(weights, constant, error, strict=strict and alike)
+        return vague
+
+    def _divide(
+        self,
+        weights: Mapping[str, float],
+        constant: float,
+        error: float,
+        *,
+        strict: bool,
+    ) -> HalfSpace:
+        """Return when one exponential is so many times as large as another.
+
+        Of equal weights the scores are in the order of the exponentials, however rounded.
+        """
+        one, two = sorted(weights.items(), key=lambda item: -item[1])
+        array = np.zeros((self.calls, self.scores))
+        for name, sign in ((one[0], 1), (two[0], -1)):
+            call, output = self.known[name]
+            array[call] += sign * output.weights
+        times = math.log(one[1] / -two[1])
+        if times == 0 and (constant < 0 or strict):
+            return HalfSpace(array, strict=True, is_sufficient=False)
+        if not self.known[one[0]][1].is_bounded:
+            return HalfSpace(0 * array, is_sufficient=False)
+        slack = 4 * error + 1e-12 * (1 + abs(times))
+        return HalfSpace(array, times, slack=slack, is_sufficient=constant == 0)
+
+
+def _pass_log(array: Array, bound: float, error: float, above: bool) -> HalfSpace:
+    """Return which scores have an exponential above or below a bound."""
+    if bound <= 0:
+        is_never = not above and bound < 0
+        return HalfSpace(0 * array, -1.0 * is_never, is_sufficient=False)
+    middle = math.log(bound)
+    slack = 2 * error + 1e-12 * (1 + abs(middle))
+    return HalfSpace(array, -middle if above else middle, slack=slack)
 
 
 def _pass_threshold(array: Array, bound: float, error: float, above: bool) -> HalfSpace:

@@ -85,16 +85,14 @@ class Question:
 
 def variables(expr: core.Expr) -> frozenset[str]:
     """Return the variables in a formula."""
-    return frozenset(
-        node.name for node in core.walk(expr) if isinstance(node, core.Variable)
-    )
+    named = (node for node in core.walk(expr) if isinstance(node, core.Variable))
+    return frozenset(node.name for node in named)
 
 
 def asks_answer(*formulas: core.Expr) -> bool:
     """Tell whether what the model answers stands in a formula."""
-    return any(
-        variable.startswith(ANSWER) for one in formulas for variable in variables(one)
-    )
+    named = (name for one in formulas for name in variables(one))
+    return any(name.startswith(ANSWER) for name in named)
 
 
 def question(
