@@ -105,8 +105,8 @@ def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
 
 def check_classes(instance: Any, function: str, answers: Any) -> None:
     """Refuse an answer of a domain's function that is none of those it declares."""
-    declared = getattr(type(instance), "classes", {})
-    if not isinstance(declared, Mapping) or function not in declared:
+    declared = getattr(type(instance), "classes", None)
+    if not (declared and isinstance(declared, Mapping) and function in declared):
         return
     classes = [plain(one) for one in declared[function]]
     if isinstance(answers, np.ndarray) and answers.size > 1:
