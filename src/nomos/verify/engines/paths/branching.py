@@ -20,7 +20,7 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.verify.engines.paths.pairs import PairBox
 from nomos.verify.engines.paths.traces import Path
-from nomos.verify.engines.paths.twins import Bounded, Lines, Pace, Place
+from nomos.verify.engines.paths.twins import Bounded, BoxParts, Lines, Pace
 from nomos.verify.engines.search import Deadline
 
 _BATCH = 128
@@ -120,7 +120,7 @@ class PathSearch:
 
     def _improve(self, parts: _Parts, steps: int) -> Bounded:
         forced = [own != 0 for own in parts.forced]
-        place = Place(parts.low, parts.high, parts.boxes, forced)
+        place = BoxParts(parts.low, parts.high, parts.boxes, forced)
         pace = Pace(steps, self.aim, parts.scale)
         return self.twins.improve(self.path.asked, place, parts.lines, pace)
 

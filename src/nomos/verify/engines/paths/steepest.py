@@ -221,10 +221,10 @@ class Steepest:
         one = self.cases.space.ranges[feature]
         if one.names is not None:
             return values
-        values = np.clip(values, one.low, one.high)
-        if not one.is_real:
-            return np.rint(values).astype(np.int64)
-        return np.asarray(self.cases.round_as_rows(values))
+        held: Array = np.clip(values, one.low, one.high)
+        if one.is_real:
+            return self.cases.round_as_rows(held)
+        return np.asarray(np.rint(held), np.int64)
 
 
 def _value(form: Form, variables: Variables) -> Array:

@@ -68,7 +68,7 @@ class Lines:
         return Lines(self.mix.copy(), [(p.copy(), r.copy()) for p, r in self.tilts])
 
 
-class Place(NamedTuple):
+class BoxParts(NamedTuple):
     """Parts of a box, what is known there, and of which neurons it was assumed."""
 
     low: Array
@@ -211,7 +211,7 @@ class Twins:
         return Lines(mix, tilts[::-1])
 
     def improve(
-        self, asked: Conditions, place: Place, lines: Lines, pace: Pace
+        self, asked: Conditions, place: BoxParts, lines: Lines, pace: Pace
     ) -> Bounded:
         """Bound a mix of conditions, improving lines step by step."""
         kinds = [
