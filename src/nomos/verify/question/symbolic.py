@@ -134,6 +134,13 @@ def question(
         bounds = {draw.variable: (draw.low, draw.high) for draw in run.draws}
         at = _find_block(spec) or Span(0, 0)
         guards += require_change(run.calls, bounds, guards, at)
+    answers = list(run.answers)
+    asked = [models[answer.function].partition(".")[0] for answer in answers]
+    if len(set(asked)) > 1:  # then outputs name their models
+        answers = [
+            replace(answer, output=f"{name}:{answer.output}")
+            for name, answer in zip(asked, answers, strict=True)
+        ]
     return Question(
         spec=spec,
         inputs=spec.inputs,
@@ -141,7 +148,7 @@ def question(
         guards=tuple(guards),
         writes=tuple(run.writes),
         calls=tuple(run.calls),
-        answers=tuple(run.answers),
+        answers=tuple(answers),
         ensures=tuple(ensures),
     )
 
@@ -169,7 +176,6 @@ class _Run:
         self.schema = schema
         self.models = models
         self.functions = functions
-        self.attribute = ""
         self.answers: dict[AnswerOfCall, int] = {}  # their places
         self.draws: list[Draw] = []
         self.writes: list[Write] = []
@@ -359,14 +365,11 @@ class _Run:
             why = f"is not declared to be a model: {declares} what `self.model` answers"
             what = "draws at random" if expr.draws else why
             raise NotProvable(f"`{name}` {what}", expr.span)
-        attribute, _, output = self.models[expr.function].partition(".")
-        if self.attribute not in ("", attribute):
-            raise NotProvable("two different models are asked", expr.span)
+        _, _, output = self.models[expr.function].partition(".")
         if self.lazy:
             raise NotProvable("whether the model is asked differs by case", expr.span)
         if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
-        self.attribute = attribute
         record = self._run_record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)
