@@ -43,7 +43,7 @@ class Draw:
         if not self.is_real:
             return rng.integers(low, np.maximum(low, high), endpoint=True)
         share = rng.random(len(low))
-        share = np.where(rng.random(len(low)) < 0.5, share, share**4)
+        share = np.where(rng.random(len(low)) < 0.5, share, share**2)
         return np.clip(low + (high - low) * share, low, high).astype(float)
 
 
