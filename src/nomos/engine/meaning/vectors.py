@@ -31,13 +31,9 @@ def raise_power(base: Any, exponent: Any) -> Any:
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-    "**": raise_power,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "%": operator.mod, "**": raise_power,
+}  # fmt: skip
 
 
 def is_vector(value: Any) -> bool:

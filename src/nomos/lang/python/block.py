@@ -267,12 +267,7 @@ class PythonCode:
 
 
 _LEAVING: dict[type[ast.AST], str] = {
-    ast.Return: "return",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Await: "await",
-    ast.AsyncFor: "async for",
-    ast.AsyncWith: "async with",
-    ast.Global: "global",
-}
+    ast.Return: "return", ast.Yield: "yield", ast.YieldFrom: "yield", ast.Await: "await",
+    ast.AsyncFor: "async for", ast.AsyncWith: "async with", ast.Global: "global",
+}  # fmt: skip
 _OF_GLOBAL = "remove it: what the block assigns is its own"

@@ -21,12 +21,8 @@ from nomos.lang.types import BUILT_IN, MAX_INT, Type
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Mod: "%",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%",
+}  # fmt: skip
 
 
 def check_block(
