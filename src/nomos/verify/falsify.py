@@ -88,8 +88,7 @@ def climb_to_violation(
 ) -> Case | None:
     """Change cases so that scores come nearer to a violation, as long as they do."""
     try:
-        parts = divide_question(cases)
-        ways = [(part, find_ways(part, model)) for part in parts]
+        ways = [(part, find_ways(part, model)) for part in divide_question(cases)]
     except NotProvable:
         return None
     for part, own in ways:
@@ -109,8 +108,7 @@ class _Climb:
         self, cases: AskedCases, model: Structure, data: Array, objectives: Objectives
     ) -> None:
         self.cases, self.model, self.objectives = cases, model, objectives
-        inside = data[cases.space.inside(data)]
-        self.data, self.rng = inside, np.random.default_rng(1)
+        self.data, self.rng = data[cases.space.inside(data)], np.random.default_rng(1)
 
     def run(self, limits: Deadline) -> Case | None:
         """Return a case that breaks the property, if any is met."""
