@@ -56,15 +56,10 @@ class Configuration:
 
 
 class Drawn(Sequence[Configuration]):
-    """All configurations of a learner: each is made when it is asked for.
+    """All configurations of a learner: each is made when it is asked for."""
 
-    With `needs`, as findings have them, each has these settings.
-    """
-
-    def __init__(
-        self, learner: str, count: int = 2**31, needs: Sequence[str] = ()
-    ) -> None:
-        self.learner, self.needs = learner, needs
+    def __init__(self, learner: str, count: int = 2**31) -> None:
+        self.learner = learner
         self.count = count
 
     def __len__(self) -> int:
@@ -75,13 +70,13 @@ class Drawn(Sequence[Configuration]):
             return [self[place] for place in range(*number.indices(self.count))]
         if not -self.count <= number < self.count:
             raise IndexError(number)
-        return draw(self.learner, int(number) % self.count, self.needs)
+        return draw(self.learner, int(number) % self.count)
 
 
-def draw(learner: str, number: int, needs: Sequence[str] = ()) -> Configuration:
+def draw(learner: str, number: int) -> Configuration:
     """Draw the configuration of a number."""
     rng = np.random.default_rng([number, crc32(learner.encode())])
-    settings = _settings(learner, rng) | _needed(learner, number, needs)
+    settings = _settings(learner, rng)
     count = int(rng.choice([4, 8, 20, 60]))
     rows = _rows(count, rng)
     target = _target(rows, learner, rng)
@@ -103,28 +98,9 @@ def _settings(learner: str, rng: np.random.Generator) -> dict[str, Any]:
     for name, values in SPACES[learner].items():
         if rng.random() < _chance(name, chance):
             value = values[rng.integers(len(values))]
-            settings |= _setting(name, value)
+            is_group = isinstance(value, dict) and name not in ("impute", "step")
+            settings |= value if is_group else {name: value}
     return settings
-
-
-def _needed(learner: str, number: int, needs: Sequence[str]) -> dict[str, Any]:
-    """Draw values of the settings that are needed: `name`, or `name=value`."""
-    rng, settings = np.random.default_rng(number), dict[str, Any]()
-    for need in needs:
-        fit = [
-            made
-            for name, values in SPACES[learner].items()
-            for value in values
-            for made in [_setting(name, value)]
-            if need in made or any(need == f"{n}={v}" for n, v in made.items())
-        ]
-        settings |= fit[rng.integers(len(fit))]
-    return settings
-
-
-def _setting(name: str, value: Any) -> dict[str, Any]:
-    is_group = isinstance(value, dict) and name not in ("impute", "step")
-    return value if is_group else {name: value}
 
 
 def _chance(name: str, chance: float) -> float:

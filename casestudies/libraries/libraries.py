@@ -1,6 +1,5 @@
 """The domain of configurations: training and predicting are functions of the language."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,19 +22,15 @@ class Libraries(Changes, Routes, Domain):
     """Configurations of one learner, and what its models say.
 
     `model` names the learner. `pool` is a file of configurations to draw from instead.
-    `needs` are settings that all have, in JSON.
     """
 
-    def __init__(
-        self, model: str = "xgboost.XGBRegressor", pool: str = "", needs: str = "[]"
-    ) -> None:
-        self.model, self.pool, self.needs = model, pool, json.loads(needs)
+    def __init__(self, model: str = "xgboost.XGBRegressor", pool: str = "") -> None:
+        self.model = model
+        self.pool = pool
 
     def inputs(self) -> Sequence[Configuration]:
         """Give the configurations of the learner, or those of the pool."""
-        return (
-            load(Path(self.pool)) if self.pool else Drawn(self.model, needs=self.needs)
-        )
+        return load(Path(self.pool)) if self.pool else Drawn(self.model)
 
     def predict(self, c: Configuration, rows: Any) -> Array:
         """Train a model, unless it is there already, and ask it."""

@@ -22,12 +22,13 @@ from casestudies.libraries.findings import (
 )
 from casestudies.libraries.promises import PROMISES, learners_of
 from casestudies.libraries.promises.sources import Source
-from casestudies.libraries.study import CASES, OFTEN, RESULTS, SEEDS, read, write
+from casestudies.libraries.study import CASES, RESULTS, SEEDS, read, write
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
 SCRIPTS = HERE / "shown"
+OFTEN = 8  # of the fresh seeds
 SHOW = "python -m casestudies.libraries.page --show"
 CONVERTER = ("converted_is_same", "exported_is_same")
 COLUMNS = {
@@ -134,7 +135,7 @@ def run_script(path: Path) -> str:
             command,
             stdout=subprocess.PIPE,
             text=True,
-            timeout=120,
+            timeout=600,
             check=True,
             cwd=folder,
         )
@@ -225,25 +226,8 @@ def again(study: dict[str, Any], shown: Sequence[Finding]) -> str:
         f" until it was found or for {CASES} configurations; {often} were found with"
         f" {OFTEN} of them or more."
     )
-    directed = {
-        name: len(found) - found.count(None)
-        for e in study["campaigns"]
-        for name, found in e.get("found_directed", {}).items()
-    }
-    rare = [
-        f"`{name}` with {n}" + (f" ({directed[name]})" if name in directed else "")
-        for name, n in times.items()
-        if n < OFTEN
-    ]
-    also = (
-        " In brackets: with how many of them it is found among configurations that all have"
-        " the settings that it needs (`--directed`)."
-    )
-    return (
-        f"{text} The others: {', '.join(rare)}.{also * bool(directed)}"
-        if rare
-        else text
-    )
+    rare = [f"`{name}` with {n}" for name, n in times.items() if n < OFTEN]
+    return f"{text} The others: {', '.join(rare)}." if rare else text
 
 
 def sources() -> list[str]:

@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on few cores, two threads
 
 import nomos
 from casestudies.libraries.configurations import Configuration, from_data
-from casestudies.libraries.findings import FINDINGS, finding_of
+from casestudies.libraries.findings import finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
 from casestudies.libraries.shrink import causes_of, with_fewest_settings
 from nomos.files import write_whole
@@ -47,7 +47,6 @@ CAMPAIGN_S, LIBRARY_S = 60.0, 5400.0  # the longest that each may take
 CALL_S = 60.0  # the longest that a library may take for one call
 LOOKED_AT = 20  # violations of a promise by a learner that causes are looked for in
 SEEDS = range(1, 11)  # with which findings are looked for again
-OFTEN = 8  # of them; what fewer find is looked for among its settings
 
 
 def spec_of(promise: str) -> Path:
@@ -180,42 +179,15 @@ def find_again(library: str, out: Path, *, isolate: bool) -> None:
             return
 
 
-def find_directed(library: str, out: Path, *, isolate: bool) -> None:
-    """Look once more for what few seeds found, among configurations that have its settings."""
-    for entry in read(out)["campaigns"]:
-        if not entry["learner"].startswith(LIBRARIES[library]):
-            continue
-        known = entry.get("found_directed", {})
-        for name, found in entry.get("found_again", {}).items():
-            finding = next(f for f in FINDINGS if f.name == name)
-            by_seed = known.setdefault(name, [])
-            is_rare = len(found) - found.count(None) < OFTEN
-            for seed in SEEDS[len(by_seed) :] if is_rare else ():
-                needs = {"settings": {"needs": json.dumps(finding.needs)}}
-                cases = found_with(seed, entry, {name}, isolate=isolate, **needs)
-                by_seed.append(cases.get(name))
-                print(entry["promise"], name, by_seed, flush=True)
-                study = read(out)
-                for own in study["campaigns"]:
-                    if all(own[n] == entry[n] for n in ("promise", "learner")):
-                        own["found_directed"] = {n: v for n, v in known.items() if v}
-                write(study, out)
-
-
 def found_with(
-    seed: int,
-    entry: dict[str, Any],
-    names: set[str],
-    *,
-    isolate: bool,
-    **more: Any,
+    seed: int, entry: dict[str, Any], names: set[str], *, isolate: bool
 ) -> dict[str, int]:
     """Return after how many cases a seed finds each of these findings."""
     found: dict[str, int] = {}
     spec = spec_of(entry["promise"])
     # The first violation is often enough to have a single one.
     for until_bug in (True, False) if len(names) == 1 else (False,):
-        options = {"budget": CASES, "until_bug": until_bug, **workers(isolate), **more}
+        options = {"budget": CASES, "until_bug": until_bug, **workers(isolate)}
         result = campaign(entry["promise"], entry["learner"], seed, **options)
         for bug in result.bugs[:LOOKED_AT] if result else ():
             if bug.inputs and not names <= found.keys():
@@ -272,24 +244,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--library", choices=LIBRARIES, help="only this, in this process"
     )
     parser.add_argument("--again", action="store_true", help="only with fresh seeds")
-    parser.add_argument(
-        "--directed", action="store_true", help="what seeds seldom find"
-    )
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--isolate", action="store_true", help="in worker processes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     if given.library:
-        if given.directed:
-            find_directed(given.library, given.out, isolate=given.isolate)
-        elif given.again:
+        if given.again:
             find_again(given.library, given.out, isolate=given.isolate)
         else:
             options = given.library, given.out, given.cases
             study_library(*options, isolate=given.isolate)
     else:
         few, more = ["--cases", str(FIRST)], ["--cases", str(CASES)]
-        for task in (few, ["--again"], more, ["--again"], ["--directed"]):
+        for task in (few, ["--again"], more, ["--again"]):
             for library in LIBRARIES:
                 run_alone(library, given.out, *task)
 
