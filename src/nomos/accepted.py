@@ -31,6 +31,7 @@ _TIME = re.compile(
 )
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a whole number with its thousands parted
 _LONGEST_SHOWN = 80  # characters of a wrong value
+_LARGEST_REAL = 1e9
 _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}  # of rates, in seconds
 
 
@@ -81,15 +82,13 @@ def take_whole(least: int | None = 1, most: int | None = LARGEST_COUNT) -> Kind:
     return Kind(f"a whole number{ends}", convert, _parse_number)
 
 
-def take_number(
-    wanted: str, least: float, most: float = 1e9, *, is_above: bool = False
-) -> Kind:
+def take_number(wanted: str, least: float, *, is_above: bool = False) -> Kind:
     """Finite real numbers in a range; `is_above` says that `least` itself is none."""
 
     def convert(given: Any) -> float:
         value = float(_check_real(given))
         is_low = value <= least if is_above else value < least
-        if is_low or not value <= most:
+        if is_low or not value <= _LARGEST_REAL:
             raise ValueError
         return value
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -11,7 +12,9 @@ import pytest
 
 from nomos import ModelError, Schema, load_model
 from nomos.domain import Category, Real
+from nomos.errors import NomosError
 from nomos.scaffold import scaffold_table
+from nomos.scaffold.columns import read_for_model
 
 LEVELS = ("Aix", "Bern", "Cork")
 FEW = Schema(Real("size", 0, 9), Category("town", ("Aix", "Cork")))
@@ -91,6 +94,42 @@ def test_names_of_xgboost_with_letters_beyond_ascii_are_read(
     loaded = load_model(tmp_path / "model.ubj", schema=Schema(Category("town", mixed)))
     rows = np.array([[mixed.index(town)] for town in towns], float)
     assert np.allclose(loaded.predict(rows), model.predict(homes[: len(towns)]))
+
+
+def test_names_that_xgboost_lost_are_refused_with_what_mends_it(tmp_path: Path) -> None:
+    library = pytest.importorskip("xgboost")
+    moods = ("😀", "😢", "🤖", "🥳")
+    rows = pd.DataFrame({"mood": pd.Categorical(np.resize(moods, 200))})
+    model = library.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(rows, rows.mood.cat.codes)
+    model.save_model(tmp_path / "model.ubj")
+    loaded = load_model(tmp_path / "model.ubj", schema=Schema(Category("mood", moods)))
+    with pytest.raises(ModelError, match="loses letters beyond ASCII\nhelp: train it"):
+        loaded.predict(np.array([[0.0], [1.0], [2.0], [3.0]]))
+
+
+@pytest.mark.parametrize(
+    ("trained", "table", "read"),
+    [
+        (["Age", "age", "x"], ["age", "Age", "x", "z"], ["Age", "age", "x"]),
+        ([" lead", "x"], [" lead", "x"], [" lead", "x"]),
+        (["a b", "c"], ["a_b", "c"], ["a_b", "c"]),
+        (["f0", "f1"], ["age", "size"], ["age", "size"]),
+        (["age", "size"], ["age", "width"], "has not: size"),
+        (["Age", "size"], ["age", "width", "length"], "has not: size"),
+    ],
+)
+def test_columns_are_those_of_their_names_and_none_is_guessed(
+    trained: list[str], table: list[str], read: list[str] | str
+) -> None:
+    columns = {name: ["1", "2", "4"] for name in table}
+    model = SimpleNamespace(columns=trained, width=len(trained))
+    if isinstance(read, str):
+        with pytest.raises(NomosError, match=read):
+            read_for_model(model, columns, "m.txt", Path("rows.csv"))
+        return
+    found = read_for_model(model, columns, "m.txt", Path("rows.csv"))
+    assert [feature.name for feature in found.features] == read
 
 
 def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(

@@ -393,7 +393,7 @@ def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
         ("openai:tiny?max_tokens=-5", "max_tokens takes a whole number from 1 on"),
         ("openai:tiny?max_completion_tokens=0", "takes a whole number from 1 on"),
         ("openai:tiny?timeout_s=nan", "timeout_s takes seconds"),
-        ("openai:tiny?temperature=nan", "temperature takes a number from 0 to 100"),
+        ("openai:tiny?temperature=nan", "temperature takes a number from 0"),
         ("openai:tiny@http://host:99999/v1", "the address of an endpoint"),
         ("openai:", "names no model"),
         ("openai:tiny@https://", "the address of an endpoint"),

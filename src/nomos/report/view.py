@@ -7,6 +7,7 @@ reads like one that has just been found.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
@@ -15,7 +16,6 @@ from nomos.results.gate import by_subject
 from nomos.results.margins import histogram, join_margins
 from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Counts, Crash, Result, Verdict
-from nomos.results.statistics import spread
 from nomos.results.verdict import (
     confirmation_text,
     flakiness_text,
@@ -231,10 +231,9 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:
-    found = spread(bugs)
-    if found.deviation is None:
+    if len(bugs) == 1:
         return f"{bugs[0]:,}"
-    return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
+    return f"{fmean(bugs):,.1f} ± {stdev(bugs):,.1f}"
 
 
 def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
@@ -278,7 +277,7 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         if rate.verdict == "undecided":
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
-    if counts.unchanged:
+    if counts.unchanged and "`allow unchanged;`" not in result.problem:
         more = f"{count_of(counts.unchanged, 'case')} more changed nothing"
         said = "all inputs of the model are equal (`allow unchanged;` in a spec counts them)"
         yield Remark(f"{more}: {said}")

@@ -79,11 +79,11 @@ def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
-    columns = load_columns(data)
     if label is not None:
         read_labels(data, label)  # which says what is wrong with it
-        columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
+    columns = load_columns(data, map(str, getattr(loaded, "columns", None) or ()))
+    columns = {name: columns[name] for name in columns if name != label}
     width = getattr(loaded, "width", None)
     reading = read_for_model(loaded, columns, model, data)
     if not reading.features:

@@ -106,7 +106,10 @@ def _columns_of_model(model: Any, columns: Columns) -> list[str] | None:
     if names is None or hasattr(model, "estimator"):  # which is asked by these names
         return None if names is None else [str(name) for name in names]
     known = {plain_name(name): name for name in columns}
-    found = [known.get(plain_name(name), "") for name in names]
+    known |= {name: name for name in columns}  # `Age` and `age` are two
+    found = [known.get(n) or known.get(plain_name(n), "") for n in map(str, names)]
+    if any(found) and len({*found} - {""}) < len(found):  # some are not there: no guess
+        return [column or str(name) for column, name in zip(found, names, strict=True)]
     return found if all(found) else None
 
 

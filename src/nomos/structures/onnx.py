@@ -3,6 +3,7 @@
 Constants that the file keeps in other files are refused: nothing beside it is opened.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
+from nomos.structures.stacked import Step, stack_layers
 from nomos.structures.trees import Tree, Trees
 
-_AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
-_AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
+_AFTER = ("LogSoftmax", "Cast", "ZipMap", "Normalizer", "Reshape", "ArgMax",
+          "ArrayFeatureExtractor")  # fmt: skip
+_STEP_NAMES = {"Relu": "ReLU", **dict.fromkeys(_AFTER, "Softmax")}
 _MODELS = ("TreeEnsemble", "LinearClassifier", "LinearRegressor")
 _STEPS = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply, "Add": np.add}
 _FLOAT = 1  # the number of float32 among ONNX's types
@@ -118,6 +121,7 @@ class _Chain:
         self.graph, self.width = graph, width
         self.name = graph.inputs[0]
         self.steps: list[tuple[str, Array]] = []
+        self.labels: Array | None = None  # of a network that ends with a Sigmoid
 
     def next(self) -> OnnxNode | None:
         """Return the operation that takes what is there."""
@@ -169,41 +173,53 @@ class _Chain:
         """Read a network of Gemm and Relu."""
         self.prepare()
         columns = self.columns()
-        weights: list[Array] = []
-        biases: list[Array] = []
-        rectified = True  # whether the next sum sees what a layer may see
-        link = 0.0
+        found = stack_layers(self._walk_steps(), self.width, None)
+        if self.labels is not None:
+            found = replace(found, classes=self.labels, link=16 * SINGLE)
+        return replace(found, columns=columns, roundoff=SINGLE)
+
+    def _walk_steps(self) -> Iterator[Step]:
+        """Yield the steps that are left, up to a Sigmoid that chooses a label."""
         while (node := self.next()) is not None:
             match node.kind:
-                case "Gemm" | "MatMul" if rectified:
+                case "Gemm" | "MatMul":
                     weight, bias = self._layer_sums(node)
-                    weights.append(weight)
-                    biases.append(np.broadcast_to(bias, len(weight)).astype(float))
-                    rectified = False
-                case "Add" if weights and not rectified:
-                    (own,) = (name for name in node.inputs if name != self.name)
-                    biases[-1] = biases[-1] + self._find_constant(own).reshape(-1)
-                case "Relu" if weights and not rectified:
-                    rectified = True
-                case "Dropout" | "Identity" | "Flatten":
-                    pass
-                case after if weights and not rectified and after in _AFTER:
-                    link = 16 * SINGLE
-                case other:
-                    raise NotProvable(
-                        f"the ONNX file has the operation {other} where a proof knows "
-                        "scalers, then layers of Gemm with Relu between them"
-                    )
+                    own = np.broadcast_to(bias, len(weight)).astype(float)
+                    yield Step("Linear", weight, own)
+                case "Add":
+                    (name,) = (name for name in node.inputs if name != self.name)
+                    yield Step("Add", bias=self._find_constant(name).reshape(-1))
+                case "Sigmoid":
+                    yield Step("Sigmoid")
+                    self.labels = self._find_labels(node)
+                    return
+                case kind:
+                    yield Step(_STEP_NAMES.get(kind, kind))
             self.name = node.outputs[0]
-        if not weights or rectified:
-            raise NotProvable("the ONNX file does not end with a layer of sums")
-        return Layers(
-            columns=columns,
-            weights=tuple(weights),
-            biases=tuple(biases),
-            roundoff=SINGLE,
-            link=link,
-        )
+
+    def _find_labels(self, node: OnnxNode) -> Array | None:
+        """Return the two labels that a Sigmoid chooses between; None if it is the answer.
+
+        They are those at the place of the highest of its opposite and itself.
+        """
+        share = node.outputs[0]
+        takers = {n.kind: n for n in self.graph.nodes if share in n.inputs}
+        if not takers:
+            return None
+        try:
+            sub, join = takers["Sub"], takers["Concat"]
+            after = {n.kind: n for n in self.graph.nodes if join.outputs[0] in n.inputs}
+            best = after["ArgMax"]
+            (chosen,) = (n for n in self.graph.nodes if best.outputs[0] in n.inputs)
+            one = self._find_constant(sub.inputs[0])
+        except (KeyError, ValueError):
+            raise NotProvable("what comes after the Sigmoid in the ONNX file") from None
+        is_plain = len(takers) == 2 and sub.inputs[1] == share and float(one) == 1
+        is_plain &= join.inputs == [sub.outputs[0], share]
+        is_plain &= best.option("select_last_index", 0) == 0
+        if not is_plain or chosen.kind != "ArrayFeatureExtractor":
+            raise NotProvable("what comes after the Sigmoid in the ONNX file")
+        return np.array(self._find_constant(chosen.inputs[0]).tolist())
 
     def _layer_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""

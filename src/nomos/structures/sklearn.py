@@ -154,10 +154,10 @@ def _joined_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
 def _vote(value: Array, share: float, *, is_boosted: bool) -> Array:
     """Return votes for the labels of nodes; of two labels AdaBoost has one score."""
     width = value.shape[1]
-    chosen = np.eye(width)[value.argmax(axis=1)]
+    chosen: Array = np.eye(width)[value.argmax(axis=1)]
     if not is_boosted:
         return share * chosen
-    votes = np.where(chosen, share, -share / (width - 1))
+    votes: Array = np.where(chosen, share, -share / (width - 1))
     return votes[:, 1:] - votes[:, :1] if width == 2 else votes
 
 

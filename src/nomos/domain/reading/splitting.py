@@ -37,8 +37,10 @@ def split_file(path: Path) -> dict[str, Cells]:
             return _Splitter(path, file).split()
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} is no table of text in UTF-8, such as a CSV file ({error});"
-            " images are read from a .npy file or a folder"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error})\nhelp: a"
+            " table in another encoding is written anew by pandas: read_csv(path,"
+            " encoding='latin-1').to_csv(path, index=False); images are read from a .npy"
+            " file or a folder"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None
@@ -128,11 +130,13 @@ class _Splitter:
         return rows, len(text[: lines.tell()].encode())
 
     def _name_columns(self, head: list[str]) -> None:
-        names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
+        # As pandas calls a column without a name; blanks are left to `load_columns`.
+        names = [n if n.strip() else f"Unnamed: {at}" for at, n in enumerate(head)]
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
-            named = ", ".join(twice)
-            raise DomainError(f"{self._path} has columns of the same name: {named}")
+            said = f"{self._path} has columns of the same name: {', '.join(twice)}"
+            other = f"give each its own; pandas calls the second `{twice[0]}.1`"
+            raise DomainError(f"{said}\nhelp: {other}")
         self._names, self._pieces = names, [[] for _ in names]
 
 

@@ -62,9 +62,16 @@ class XgboostModel(Booster):
             missing = np.array([level in MISSING for level in feature.levels])
             gaps = missing[column.astype(np.int64)]
         if (np.isnan(own) & ~gaps).any():
+            known = ", ".join(map(str, names))
+            if any(_LOST in str(name) for name in names):
+                raise ModelError(
+                    f"of the names in `{feature.name}`, {self.name} has no more than"
+                    f" {known}: XGBoost loses letters beyond ASCII\nhelp: train it with"
+                    " other names for them, in ASCII, or with numbers"
+                )
             raise ModelError(
                 f"`{feature.name}` has values that {self.name} was not trained with, "
-                f"which XGBoost refuses; it knows {', '.join(map(str, names))}"
+                f"which XGBoost refuses; it knows {known}"
             )
         return own
 

@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from nomos.accepted import (
+    AMOUNT,
     COUNT,
     SECONDS,
     SEED,
     TEXT,
     Kind,
-    take_number,
     take_whole,
 )
 from nomos.device import to_host
@@ -44,8 +44,8 @@ _ABSURD = 2**40  # tokens that no service counts
 _OVERHEAD = 64  # tokens that servers put around the messages
 _CALLING = {"timeout_s": SECONDS, "retries": take_whole(0, 1000)}
 _CHATTING = {
-    "temperature": take_number("a number from 0 to 100", 0, 100),
-    "top_p": take_number("a number from 0 to 1", 0, 1),
+    "temperature": AMOUNT,
+    "top_p": AMOUNT,
     "max_tokens": COUNT,
     "max_completion_tokens": COUNT,
     "reasoning_effort": TEXT,
