@@ -259,3 +259,21 @@ def test_what_no_vector_can_do_says_what_to_write(make, ensures, said) -> None:
 def test_integers_have_ten_thousand_bits_at_most(make) -> None:
     program = make(spec("2 ** (d1.bytes[0] * 50 - 1) > 1"), Odd())
     assert outcome(program).verdict is Verdict.PASSED
+
+
+def test_numbers_of_tensors_never_wrap_around(make) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Small(Odd):
+        @batched
+        def predict(self, numbers):
+            return [[torch.tensor(3, dtype=torch.uint8)] for _ in numbers]
+
+        def scores(self, number):
+            return torch.ones(2, requires_grad=True) * 3
+
+    text = spec(
+        "d1[0] - 4 < 0 && d1[0] * 100 == 300 && norm(d2, 1) == 6",
+        block="d1 = predict(x1); d2 = scores(x1)",
+    ).replace("output d1;", "output d1; output d2;")
+    assert outcome(make(text, Small())).verdict is Verdict.PASSED

@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nomos.check_proof.trees import Array, CertificateRefused, LeafBoxes
+from nomos.check_proof.trees import Array, CertificateRefused, LeafBoxes, refuse
 
 Interval = tuple[Any, Any]
 ANSWER, MOST_PAIRS = "answer#", 3_000_000
 _CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
-
-
-class BoxTooLarge(Exception):
-    """A box is too large to say something of it."""
 
 
 def list_terms(e: Any, sign: int = 1) -> list[tuple[int, Any]]:
@@ -28,8 +24,7 @@ def list_terms(e: Any, sign: int = 1) -> list[tuple[int, Any]]:
 def calculate(sign: str, a: Interval, b: Interval) -> Interval:
     """Return what a calculation may come to: it is extreme where its parts are."""
     odd = (b[0] <= 0) & (b[1] >= 0) | ((sign == "%") & ((b[0] != b[1]) | (b[0] < 0)))
-    if sign in "/%" and np.any(odd):
-        raise BoxTooLarge
+    refuse(sign in "/%" and bool(np.any(odd)), "the box is too large to divide in it")
     if sign == "%":
         wraps = np.floor(a[0] / b[0]) != np.floor(a[1] / b[0])
         return np.where(wraps, 0, a[0] % b[0]), np.where(wraps, b[0], a[1] % b[0])
@@ -203,8 +198,7 @@ class Box:
             one, two, tree = self.reached[a], self.reached[b], self.model.tree
             first = np.searchsorted(tree[two], tree[one])
             count = np.searchsorted(tree[two], tree[one], "right") - first
-            if count.sum() > MOST_PAIRS:
-                raise BoxTooLarge
+            refuse(count.sum() > MOST_PAIRS, "the box is too large for its leaves")
             shift = np.repeat(first - np.cumsum(count) + count, count)
             i, j = np.repeat(one, count), two[np.arange(count.sum()) + shift]
             for column in self.claim["columns"]:
@@ -237,7 +231,7 @@ class Box:
         lo, hi = (lo, hi) if is_real else (np.ceil(lo), np.floor(hi))
         try:
             ends = self.written(two, self.values | {one[1]: (lo, hi)})
-        except BoxTooLarge:
+        except CertificateRefused:
             return slice(None)
         made = [end.astype(dtype) for end in ends]
         return (lo <= hi) & (made[0] <= high[j, 0]) & (made[1] >= low[j, 0])

@@ -76,30 +76,28 @@ def check_division(low: Array, high: Array, first: Array, last: Array) -> None:
         work += [(first, one, order[:at]), (two, last, order[at:])]
 
 
-def check_boxes(claim: Any, model: LeafBoxes) -> dict[str, int]:
-    """Check each box of a certificate; returns how many values have which outcome.
+def check_boxes(claim: Any, model: LeafBoxes) -> list[int | None]:
+    """Check each box; returns how many cases there are, and how many are violated.
 
-    Of a single case, it is one value; else the boxes divide all values.
+    None where not all values of a box are cases, or where there are real numbers.
     """
-    is_case, boxes = "case" in claim, [claim["low"], claim["high"]]
-    boxes = [[claim["case"]]] * 2 if is_case else boxes
-    outcomes = ["bad"] if is_case else claim["outcome"]
-    ends = [[atom[end] for atom in claim["atoms"]] for end in ("low", "high")]
+    sides, is_exact = ("low", "high"), {a["kind"] for a in claim["atoms"]} == {"whole"}
+    ends = [[atom[side] for atom in claim["atoms"]] for side in sides]
     (first, last), (low, high) = (
-        number_ends(claim, ends), (number_ends(claim, own) for own in boxes))  # fmt: skip
-    odd = (low > high).any() or (low < first).any() or (high > last).any()
-    refuse(bool(odd), "a box is none of the schema")
-    if not is_case:
-        check_division(low, high, first, last)
+        number_ends(claim, ends), (number_ends(claim, claim[side]) for side in sides))  # fmt: skip
+    refuse(bool((low > high).any()), "the ends of a box are exchanged")
+    check_division(low, high, first, last)
+    cases = {"ok": 0, "bad": 0, "none": 0}
     volumes = [math.prod(sizes) for sizes in (high - low + 1).tolist()]
-    cases = {"ok": 0, "bad": 0, "none": 0, "unsure": 0}
-    for a, b, outcome, volume in zip(*boxes, outcomes, volumes, strict=True):
+    boxes = zip(claim["low"], claim["high"], claim["outcome"], volumes, strict=True)
+    for a, b, outcome, volume in boxes:
         found, sure = Box(claim, model, a, b).decide()
         odd = found != {outcome} or (outcome == "bad" and not sure)
         refuse(odd, f"the box from {a} to {b} is not as it says")
         cases[outcome] += volume
-        cases["unsure"] += not (sure or outcome == "none")
-    return cases
+        is_exact &= sure or outcome == "none"
+    refuse(claim["verdict"] != ("violated" if cases["bad"] else "holds"), "its verdict")
+    return [cases["ok"] + cases["bad"], cases["bad"]] if is_exact else [None, None]
 
 
 def check(claim: Any, path: Path) -> str:
@@ -109,18 +107,11 @@ def check(claim: Any, path: Path) -> str:
     refuse(digest != claim["model"]["sha256"], f"{path} is not the model of the proof")
     model = READERS[claim["model"]["kind"]](path, claim["width"])
     refuse(model.labels != claim["labels"], "the model has other labels")
-    cases = check_boxes(claim, model)
-    verdict = "violated" if cases["bad"] else "holds"
-    refuse(claim["verdict"] != verdict, "the boxes show another verdict")
-    if "case" in claim:
-        return f"violated by the case {claim['case']}"
-    is_whole = all(atom["kind"] == "whole" for atom in claim["atoms"])
-    exact = is_whole and not cases["unsure"]
-    total = [cases["ok"] + cases["bad"], cases["bad"]] if exact else [None, None]
-    odd = [claim["cases"], claim["violating"]] != total or (cases["bad"] and not exact)
-    refuse(bool(odd), "the boxes show other numbers of cases")
-    counted = f", {total[1]} of {total[0]} cases violate it" if exact else ""
-    return f"{verdict}{counted}; {len(claim['low'])} boxes divide all values"
+    total, violating = check_boxes(claim, model)
+    refuse([claim["cases"], claim["violating"]] != [total, violating], "its numbers")
+    counted = "" if total is None else f", {violating} of {total} cases violate it"
+    part = f" within {claim['within']}" if claim["within"] else ""
+    return f"{claim['verdict']}{part}{counted}; {len(claim['low'])} boxes divide it all"
 
 
 def main(arguments: list[str]) -> int:

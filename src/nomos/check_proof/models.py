@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nomos.check_proof.trees import (
-    DOUBLES,
-    MIXED,
-    SINGLES,
-    STRICT,
-    Array,
-    LeafBoxes,
-    refuse,
-)
+from nomos.check_proof.trees import Array, LeafBoxes, refuse
 
 _ARRAYS = {  # what skops distrusts, and runs no code
     "numpy.dtype",
@@ -35,10 +27,10 @@ def read_sklearn(path: Path, width: int) -> LeafBoxes:
     labels = None if labels is None else labels.tolist()
     rounds: Any = [[one] for one in getattr(found, "estimators_", [found])]
     base: Any = np.zeros(len(labels or [0]))
-    kind: tuple[Any, float, bool] = MIXED
+    kind = "mixed"
     scale = 1.0
     if name.startswith("HistGradientBoosting"):
-        rounds, base, kind = found._predictors, found._baseline_prediction, DOUBLES
+        rounds, base, kind = found._predictors, found._baseline_prediction, "double"
         odd = labels is None and found.loss != "squared_error"
         refuse(odd or found.is_categorical_ is not None, "this loss, or categories")
     elif name.startswith("GradientBoosting"):
@@ -88,7 +80,7 @@ def read_xgboost(path: Path, width: int) -> LeafBoxes:
         children = tree["left_children"], tree["right_children"]
         trees.append((tree["split_indices"], bound, *children, bound, score))
     labels = None if objective[:3] == "reg" else [*range(max(2, count))]
-    return LeafBoxes(trees, base, labels, width, STRICT)
+    return LeafBoxes(trees, base, labels, width, "strict")
 
 
 def read_lightgbm(path: Path, width: int) -> LeafBoxes:
@@ -103,7 +95,7 @@ def read_lightgbm(path: Path, width: int) -> LeafBoxes:
     trees = [(*_list_nodes(one["tree_structure"]), number % count)
              for number, one in enumerate(fields["tree_info"])]  # fmt: skip
     labels = None if kind.startswith("regression") else [*range(max(2, count))]
-    return LeafBoxes(trees, np.zeros(count), labels, width, DOUBLES)
+    return LeafBoxes(trees, np.zeros(count), labels, width, "double")
 
 
 def _list_nodes(root: Any) -> list[Array]:
@@ -151,7 +143,7 @@ def read_onnx(path: Path, width: int) -> LeafBoxes:
         values = [value.get((number, row[1]), 0 * base) for row in rows]
         bounds = [float(np.float32(row[4])) for row in rows]
         trees.append(([row[3] for row in rows], bounds, left, right, values, 0))
-    kind = STRICT if mode == b"BRANCH_LT" else SINGLES
+    kind = "strict" if mode == b"BRANCH_LT" else "single"
     return LeafBoxes(trees, base, labels, width, kind)
 
 
@@ -172,8 +164,6 @@ def _read_leaves(fields: Any, part: str, count: int) -> tuple[Array, Any]:
 
 # By the names that the table of model kinds has for them.
 READERS: dict[str, Callable[[Path, int], LeafBoxes]] = {
-    "skops file": read_sklearn,
-    "XGBoost model": read_xgboost,
-    "LightGBM model": read_lightgbm,
-    "ONNX model": read_onnx,
-}
+    "skops file": read_sklearn, "XGBoost model": read_xgboost,
+    "LightGBM model": read_lightgbm, "ONNX model": read_onnx,
+}  # fmt: skip

@@ -8,9 +8,10 @@ Array = np.ndarray[Any, Any]
 LINK = 1e-6  # a library may take scores that are so near to each other for equal
 # How libraries calculate: the type of columns, the unit roundoff of sums, and whether a row
 # goes left only where its number is smaller than a threshold, not where it is equal.
-
-DOUBLES, MIXED = (np.float64, 2.0**-53, False), (np.float32, 2.0**-53, False)
-SINGLES, STRICT = (np.float32, 2.0**-24, False), (np.float32, 2.0**-24, True)
+KINDS: dict[str, tuple[Any, float, bool]] = {
+    "double": (np.float64, 2.0**-53, False), "mixed": (np.float32, 2.0**-53, False),
+    "single": (np.float32, 2.0**-24, False), "strict": (np.float32, 2.0**-24, True),
+}  # fmt: skip
 
 
 class CertificateRefused(Exception):
@@ -31,11 +32,12 @@ class LeafBoxes:
     """
 
     def __init__(
-        self, trees: Any, base: Any, labels: Any, width: int, kind: Any
+        self, trees: Any, base: Any, labels: Any, width: int, kind: str
     ) -> None:  # fmt: skip
         """Take features, thresholds, left, right, values and score of each tree's nodes."""
         self.labels, self.base = labels, np.ravel(base).astype(float)
-        (self.dtype, unit, strict), self.answers, found = kind, labels or [], []
+        (self.dtype, unit, strict), self.answers = KINDS[kind], labels or []
+        found: list[Any] = []
         if any(isinstance(label, str) for label in self.answers):  # by their places
             self.answers = list(range(len(labels)))
         for number, (feature, bound, left, right, values, score) in enumerate(trees):

@@ -122,7 +122,9 @@ def call_batch(
             watch.mark(WHOLE_CHUNK)
             given = function.many(*columns(slice(first, end)))
         except CallsFailed as error:  # which of them failed is known
-            current_lease().failure = _describe_first(error)
+            said = map(describe_error, error.errors.values())
+            # Where all can only not be read, nothing is said.
+            current_lease().failure = next(filter(None, said), "")
             if error.answers is not None:
                 answers = _write_answered(answers, failed, first, error)
             elif not function.function.draws:
@@ -150,11 +152,6 @@ def call_batch(
         # Where too many failed, some rows were not asked by themselves: nothing is known.
         current_lease().failure = describe_error(what) if left > 0 else ""
     return [0] * count if answers is None else answers, failed
-
-
-def _describe_first(error: CallsFailed) -> str:
-    """Say what the first call raised that failed; "" where all can only not be read."""
-    return next(filter(None, map(describe_error, error.errors.values())), "")
 
 
 def _write_answered(

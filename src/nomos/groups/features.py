@@ -271,7 +271,10 @@ def asker_of(
         return _count_questions(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
-        return None, None
+        own = getattr(model, "predict_proba", None)  # of an estimator
+        if not callable(own):
+            return None, None
+        return _count_questions(own), lambda: getattr(model, "classes_", None)
     # Models that were loaded count for themselves: they may keep scores.
     ask = model.scores if isinstance(model, Adapter) else _count_questions(model.scores)
     return ask, lambda: getattr(model, "classes", None)

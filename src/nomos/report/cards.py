@@ -333,14 +333,11 @@ def _card_table(records: Mapping[str, Record], written: Written) -> CardTable:
     same = [field for field in first if field not in set(changed)]
     longest = _LONGEST_SAME if others else _LONGEST_TEXT
     rows, kept = changed[:_MOST_FIELDS], same[: max(0, _MOST_FIELDS - len(changed))]
+    values = {field: [r[field] for r in records.values()] for field in rows}
+    cells = {field: tuple(mark_cells(own, written)) for field, own in values.items()}
     return CardTable(
         tuple(records),
-        tuple(
-            CardRow(
-                field, tuple(mark_cells([r[field] for r in records.values()], written))
-            )
-            for field in rows
-        ),
+        tuple(CardRow(field, own) for field, own in cells.items()),
         tuple((f, shorten_text(written.text_of(first[f]), longest)) for f in kept),
         len(first) - len(rows) - len(kept),
     )

@@ -80,21 +80,22 @@ def _group_view(
         ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))
     shares = [bar.violations / bar.cases for bar in group.bars if bar.cases]
     most = max(shares, default=0)
+    bars = tuple(
+        BarView(
+            bar.label,
+            f"{bar.violations:,} of {bar.cases:,}",
+            bar.violations / bar.cases / most if bar.cases and most else 0.0,
+            bar.is_inside,
+        )
+        for bar in group.bars
+    )
     return GroupView(
         title=f"{group.bugs:,} of {grouped}: {'; '.join(said)}",
         where=where,
         by_answer=by_answer,
         bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
         feature=group.feature,
-        bars=tuple(
-            BarView(
-                bar.label,
-                f"{bar.violations:,} of {bar.cases:,}",
-                bar.violations / bar.cases / most if bar.cases and most else 0.0,
-                bar.is_inside,
-            )
-            for bar in group.bars
-        ),
+        bars=bars,
     )
 
 

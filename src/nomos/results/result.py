@@ -352,19 +352,9 @@ def count_words(counts: Counts) -> str:
 
 # What data hold under other names, and what earlier versions did not write.
 _NOT_IN_ALL = {
-    "subject",
-    "counts",
-    "live",
-    "rounded",
-    "unreadable",
-    "unchanged",
-    "analysis",
-    "proof",
-    "mode",
-    "calls",
-    "finished",
+    *("subject", "counts", "live", "rounded", "unreadable", "unchanged", "analysis"),
+    *("proof", "mode", "calls", "finished", "rates", "is_uncontrolled"),
     *("pairs", "only_violated", "only_control", "both_violated"),
-    *("rates", "is_uncontrolled"),
 }
 
 

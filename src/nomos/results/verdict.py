@@ -53,14 +53,10 @@ def problem_of(
             " were different: its answers cannot be relied on"
         )
     if is_flaky(counts, accepted) and _is_loud(counts):
-        found.append(
-            f"{count_of(counts.flaky, 'violation')} did not fail again:"
-            + (
-                f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
-                if counts.rounded
-                else MOVING
-            )
-        )
+        rounded = f" {counts.rounded} of {counts.isolated_reruns} run in isolation"
+        why = f"{rounded} are none at float32" if counts.rounded else MOVING
+        said = f"{count_of(counts.flaky, 'violation')} did not fail again"
+        found.append(f"{said}:{why}")
     if not counts.tests and not found:
         found.append("no case was run")
     return "; ".join(found)

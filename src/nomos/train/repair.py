@@ -218,20 +218,10 @@ class Repairing:
         if chosen:
             path, model = self._write_model(rounds.make_model(chosen))
         self.swappable.model = model
-        return Repair(
-            verdict,
-            statement,
-            before,
-            after,
-            tuple(rounds.done),
-            chosen,
-            repairable.how,
-            self.parts.origin,
-            notes,
-            path,
-            model,
-            self._prove_unviolated(after) if chosen else {},
-        )
+        proofs = self._prove_unviolated(after) if chosen else {}
+        done = before, after, tuple(rounds.done), chosen
+        how = repairable.how, self.parts.origin, notes
+        return Repair(verdict, statement, *done, *how, path, model, proofs)
 
     def _write_model(self, model: Any) -> tuple[Path | None, Any]:
         """Write the model of a file, and return it as it is read from there."""

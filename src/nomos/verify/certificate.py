@@ -168,10 +168,15 @@ def _show_case(claim: dict[str, Any], model: LeafBoxes, bug: Bug) -> None:
             own = row[one["start"] : one["start"] + one["width"]]
             case.append(float(np.argmax(own) if len(own) > 1 else own[0]))
     case += map(float, bug.choices[len(bug.records) :])
-    if Box(claim, model, case, case).decide() != ({"bad"}, True):
+    outcome, sure = Box(claim, model, case, case).decide()
+    if outcome != {"bad"} or not sure:
         raise NotProvable("the violation is smaller than what rounding may change")
-    claim |= {"case": case, "low": [], "high": [], "outcome": []}
-    claim |= {"cases": None, "violating": None}
+    atoms = [{**atom, "low": value, "high": value}
+             for atom, value in zip(claim["atoms"], case, strict=True)]  # fmt: skip
+    claim |= {"within": "one case", "atoms": atoms, "outcome": ["bad"]}
+    claim |= {"low": [case], "high": [case], "cases": 1, "violating": 1}
+    if any(atom["kind"] == "real" for atom in atoms):
+        claim |= {"cases": None, "violating": None}
 
 
 class _Writer:

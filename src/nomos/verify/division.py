@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.check_proof.boxes import Box, BoxTooLarge, find_truth
-from nomos.check_proof.trees import LeafBoxes
+from nomos.check_proof.boxes import Box, find_truth
+from nomos.check_proof.trees import CertificateRefused, LeafBoxes
 from nomos.device import Array
 from nomos.errors import NotProvable
 
@@ -42,7 +42,7 @@ class CaseDivision:
             box = Box(self.claim, self.model, low, high)
             try:
                 outcome, sure = box.decide()
-            except BoxTooLarge:
+            except CertificateRefused:
                 outcome, sure = {"ok", "bad"}, True
             decided = len(outcome) == 1 and (sure or outcome == {"none"} or not exact)
             if decided and (sure or outcome != {"bad"}):
@@ -131,7 +131,7 @@ class CaseDivision:
             try:
                 sure, may = find_truth(box.evaluate(condition, box.values))
                 yield not sure and bool(may)
-            except BoxTooLarge:
+            except CertificateRefused:
                 yield True
 
     def _changed(self) -> list[str]:
@@ -149,7 +149,7 @@ class CaseDivision:
         trees = self.model
         try:
             one, two = box.pairs(0, min(1, len(box.calls) - 1))
-        except BoxTooLarge:
+        except CertificateRefused:
             one = two = box.reached[0]
         gains = (
             trees.value[one] - trees.value[two]

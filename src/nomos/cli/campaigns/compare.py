@@ -97,32 +97,26 @@ def _plan_project(
     options: dict[str, Any],
 ) -> ProjectJobs:
     """Return the campaigns of one project, as its configuration says."""
-    from nomos.runner.jobs import Job
     from nomos.runner.project.config import load_config
-    from nomos.runner.projects import ProjectJobs
+    from nomos.runner.projects import ProjectJobs, list_jobs
 
     config, settings = load_config(root), cli.parse_settings(options["settings"])
-    return ProjectJobs(
-        root,
-        [
-            Job(path, settings | {"model": model}, loaded[path])
-            for path in paths
-            for model in options["models"]
-        ],
-        [config.seed if options["seed"] is None else options["seed"]],
-        # What a model is only compared with becomes nobody's known bug.
-        replace(cli.run_options(options, config.budget), **_ALONE),
-    )
+    seed = config.seed if options["seed"] is None else options["seed"]
+    jobs = list_jobs(loaded, settings, options["models"], paths)
+    # What a model is only compared with becomes nobody's known bug.
+    how = replace(cli.run_options(options, config.budget), **_ALONE)
+    return ProjectJobs(root, jobs, [seed], how)
 
 
 def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:
-    """Pair the results of each spec; a spec that failed on a model has no pair."""
+    """Pair the results of each spec and setting; what failed on a model has no pair."""
     from nomos.results.comparison import compare_results
 
-    by_spec: dict[str, list[Result]] = {}
+    pairs: dict[str, list[Result]] = {}
     for result in results:
-        by_spec.setdefault(result.subject.spec, []).append(result)
-    return [compare_results(*both) for both in by_spec.values() if len(both) == 2]
+        key = f"{result.subject.spec} {sorted(result.subject.settings.items())}"
+        pairs.setdefault(key, []).append(result)
+    return [compare_results(*both) for both in pairs.values() if len(both) == 2]
 
 
 def _write_files(

@@ -162,7 +162,7 @@ class Columns:
 
     def _margins(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""
-        values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
+        values = [self.evaluator.value(s, at, self.scope) for s in sides(test)]
         if levels := levels_compared(test):
             ranks = [vector.rank_column(levels, value) for value in values]
             values = values if any(rank is None for rank in ranks) else ranks

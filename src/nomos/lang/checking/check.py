@@ -8,19 +8,13 @@ from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
+from nomos.lang.checking import repeats
 from nomos.lang.checking.declarations import Library, Shared, Value
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.outputs import check_outputs_matter
 from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
-from nomos.lang.checking.repeats import (
-    declare_repeats,
-    index_outputs,
-    repeat_block,
-    require_repeats,
-    resolve_times,
-)
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
@@ -85,7 +79,7 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     _declare_names(scope, origin)
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
-    times = resolve_times(scope, tree, origin.values, _resolve_list_size)
+    times = repeats.resolve_times(scope, tree, origin.values, _resolve_list_size)
     variables, requires = _elaborate_guarded(scope, tree)
     pairs, together = elaborate_pairs(scope, tree.inputs)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
@@ -93,8 +87,8 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     written = tree.ensures
     later: tuple[core.Let, ...] = ()
     if times:
-        declare_repeats(scope, times, tree.span)
-        written = require_repeats(scope, written, times, origin.values)
+        repeats.declare_repeats(scope, times, tree.span)
+        written = repeats.require_repeats(scope, written, times, origin.values)
     else:
         later = _elaborate_variables(scope, tree.later_variables)
     repeated = tree if times else None
@@ -122,7 +116,7 @@ def _build_spec(
     outputs = tuple(declaration.name.name for declaration in tree.outputs)
     code, k = block
     if times:
-        code, k = repeat_block(code, outputs, times), k and k * times
+        code, k = repeats.repeat_block(code, outputs, times), k and k * times
     return core.Spec(
         name=origin.name,
         description=tree.description,
@@ -315,7 +309,7 @@ def _elaborate_statement(
     word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
     condition = statement.condition
     if repeated is not None:
-        condition = index_outputs(scope, repeated, condition)
+        condition = repeats.index_outputs(scope, repeated, condition)
     test = elaborate_condition(scope, condition, f"`{word}`")
     if test.span is not statement.condition.span:
         test = replace(test, span=statement.condition.span)

@@ -19,10 +19,8 @@ def elaborate_comparison(
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
     left, right = read_dates(left, right)
     known = levels_of(scope, left), levels_of(scope, right)
-    left, right = (
-        position_of(scope, known[1], left),
-        position_of(scope, known[0], right),
-    )
+    left = position_of(scope, known[1], left)
+    right = position_of(scope, known[0], right)
     made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     _warn_of_missing(scope, made)
     if operator not in ("==", "!="):

@@ -7,8 +7,8 @@ from typing import Any, Literal, assert_never, cast
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking import types
 from nomos.lang.checking.calls import (
-    FUNCTIONS_ELSEWHERE,
     balance_chain,
     check_body,
     check_ends,
@@ -19,18 +19,9 @@ from nomos.lang.checking.dates import check_arithmetic, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.rates import elaborate_rate, is_rate
 from nomos.lang.checking.scope import Definition, Role, Scope
-from nomos.lang.checking.types import (
-    INTEGER,
-    TRUTH,
-    check_types,
-    common_type,
-    is_indexed,
-    wrong_count,
-    wrong_type,
-)
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.habits import METHODS
+from nomos.lang.reading.habits import method_remedy, remedies
 from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Type
 
@@ -93,7 +84,7 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
 def elaborate_condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
     """Elaborate the expression of a `requires` or `ensures`."""
     test = elaborate_expr(scope, expr)
-    check_types(scope, what, TRUTH, "a truth value", test)
+    types.check_types(scope, what, types.TRUTH, "a truth value", test)
     return test
 
 
@@ -125,9 +116,9 @@ def _elaborate_unary(
     scope: Scope, operator: str, operand: core.Expr, span: Span
 ) -> core.Expr:
     if operator == "!":
-        check_types(scope, "`!`", TRUTH, "a truth value", operand)
+        types.check_types(scope, "`!`", types.TRUTH, "a truth value", operand)
         return core.Not(operand, span=span, type=Type.BOOL)
-    fits = check_types(scope, "`-`", NUMBERS, "a number", operand)
+    fits = types.check_types(scope, "`-`", NUMBERS, "a number", operand)
     if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
         number = cast("int | float", operand.value)
         return core.Constant(-number, span=span, type=operand.type)
@@ -152,7 +143,7 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
 def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
     parts = [elaborate_expr(scope, part) for part in operands_of(expr)]
-    check_types(scope, f"`{expr.operator}`", TRUTH, "truth values", *parts)
+    types.check_types(scope, f"`{expr.operator}`", types.TRUTH, "truth values", *parts)
     if expr.operator != "==>":
         return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
@@ -164,7 +155,9 @@ def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     span, given = scope.place_of(expr.span), elaborate_expr(scope, expr.subject)
     if not isinstance(expr.allowed, syntax.OneOf | syntax.Between):
         items = elaborate_expr(scope, expr.allowed)
-        check_types(scope, "`in`", frozenset({Type.LIST}), "a list or a set", items)
+        types.check_types(
+            scope, "`in`", frozenset({Type.LIST}), "a list or a set", items
+        )
         return core.Contains(given, items, span=span, type=Type.BOOL)
     is_simple = isinstance(given, core.Variable | core.Constant)
     name = scope.fresh_name("value")
@@ -201,17 +194,17 @@ def _elaborate_conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
     if known and type_family(yes.type) != type_family(no.type):
         what = f"`if` with {yes.type.value} behind `then`"
         wanted = "the same behind `else`"
-        wrong_type(scope, no.span, what, wanted, no.type.value)
-    type_, span = common_type((yes, no)), scope.place_of(expr.span)
+        types.wrong_type(scope, no.span, what, wanted, no.type.value)
+    type_, span = types.common_type((yes, no)), scope.place_of(expr.span)
     return core.Conditional(test, yes, no, span=span, type=type_)
 
 
 def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
     items, span = elaborate_expr(scope, expr.subject), scope.place_of(expr.span)
-    if not is_indexed(scope, items):
+    if not types.is_indexed(scope, items):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
-        wrong_type(scope, items.span, "`[...]`", wanted, got, help)
+        types.wrong_type(scope, items.span, "`[...]`", wanted, got, help)
         return core.Index(items, core.Constant(0, span=span), span=span)
     if isinstance(expr.index, syntax.Name) and not scope.has_value(expr.index.name):
         name = expr.index.name
@@ -219,12 +212,14 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
         scope.report_undeclared(expr.index.span, name, scope.value_names(), help)
         return core.Index(items, core.Constant(0, span=span), span=span)
     index = elaborate_expr(scope, expr.index)
-    check_types(scope, "an index", INTEGER, "an integer", index)
+    types.check_types(scope, "an index", types.INTEGER, "an integer", index)
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
         number = index.value if isinstance(index, core.Constant) else 0
         if isinstance(number, int) and number < 0:
             help = "items are counted from 0; the last is `ds[len(ds) - 1]`"
-            wrong_type(scope, index.span, "an index", "0 or more", str(number), help)
+            types.wrong_type(
+                scope, index.span, "an index", "0 or more", str(number), help
+            )
         return core.Index(items, index, span=span)
     type_ = Type.UNKNOWN if scope.offer is None else scope.offer.input_type
     if isinstance(index, core.Constant) and type(index.value) is int:
@@ -238,9 +233,9 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
 
 def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.Expr:
     over = elaborate_expr(scope, expr.over)
-    if not is_indexed(scope, over):
+    if not types.is_indexed(scope, over):
         wanted, got = "a list or a vector", over.type.value
-        wrong_type(scope, over.span, "`for`", wanted, got)
+        types.wrong_type(scope, over.span, "`for`", wanted, got)
     type_, members = Type.UNKNOWN, tuple[str, ...]()
     if isinstance(over, core.Variable):
         size = scope.sizes.get(over.name, 0)
@@ -263,10 +258,10 @@ def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.E
 def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     over, what = elaborate_expr(scope, expr.over), f"`{expr.word}`"
     size = scope.sizes.get(over.name) if isinstance(over, core.Variable) else None
-    if size is None and not is_indexed(scope, over):
+    if size is None and not types.is_indexed(scope, over):
         help = f"name a list: `input xs[10];`, then `{expr.word} i in xs`"
         wanted, got = "a list or a vector", over.type.value
-        wrong_type(scope, over.span, what, wanted, got, help)
+        types.wrong_type(scope, over.span, what, wanted, got, help)
     outer, bound = scope.local, scope.bound
     names = []
     for index in expr.indices:
@@ -306,7 +301,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
         symbol = scope.symbols.get(qualifier.name)
         if symbol is not None and symbol.kind is not Role.IMPORT:
             words = {"found": f"`{qualifier.name}`", "expected": "a domain's name"}
-            remedy = METHODS.get(expr.function.name, METHODS[""])
+            remedy = method_remedy(expr.function.name)
             scope.report(Code.SYNTAX_ERROR, qualifier.span, **words, help=remedy)
             subject = core.Variable(qualifier.name, span=qualifier.span)
             return core.Call(expr.function.name, (subject,), span=expr.span)
@@ -320,7 +315,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
                 usual = (
                     "only the functions of the imported domain have a dot before them"
                 )
-                known = FUNCTIONS_ELSEWHERE.get(function_name)
+                known = remedies("functions").get(function_name)
                 help = known or suggest_nearest(qualifier.name, imports) or usual
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
@@ -375,7 +370,7 @@ def _inline_definition(
     parameters = definition.node.parameters
     if len(parameters) != len(arguments):
         takes = f"{len(parameters)} argument{'' if len(parameters) == 1 else 's'}"
-        wrong_count(scope, function.span, function.name, takes, len(arguments))
+        types.wrong_count(scope, function.span, function.name, takes, len(arguments))
         return core.Call(function.name, arguments, span=span)
     outer, bound = scope.local, scope.bound
     local: dict[str, core.Expr] = {}

@@ -100,12 +100,8 @@ def _move_to(span: Any, expr: Any) -> Any:
 
 def repeat_block(code: core.Code, outputs: Sequence[str], times: int) -> core.Code:
     """Return a block that evaluates another one so often, each time afresh."""
-    taken = {
-        node.id
-        for s in code.statements
-        for node in ast.walk(s)
-        if isinstance(node, ast.Name)
-    }
+    nodes = ast.walk(ast.Module(list(code.statements), []))
+    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
     block, each, every = "evaluate_block", "each", "every"
     while taken & {block, each, every}:
         block, each, every = f"{block}_", f"{each}_", f"{every}_"

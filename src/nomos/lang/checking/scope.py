@@ -129,17 +129,16 @@ class Scope:
             about = self.params.get(name), self.levels.get(name), self.sizes.get(name)
             return symbol, item, *about, name in self.half_declared
         own = self.definitions.get(name)
+        if own is None:
+            return (own,)
         if name not in self.uses:
-            self.uses[name] = (
-                own,
-                *(
-                    self._facts_of_name(used)
-                    for used in (names_in(own.node) if own else ())
-                    if own is None
-                    or used not in self.definitions
-                    or self.definitions[used].number < own.number
-                ),
+            known = self.definitions
+            inside = (
+                used
+                for used in names_in(own.node)
+                if used not in known or known[used].number < own.number
             )
+            self.uses[name] = own, *map(self._facts_of_name, inside)
         return self.uses[name]
 
     def report_twice(self, at: Span, name: str, first: Span) -> None:

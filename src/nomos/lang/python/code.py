@@ -8,13 +8,8 @@ from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import (
-    find_signature,
-    resolve_call,
-    resolve_function,
-    resolve_label,
-)
-from nomos.lang.checking.features import get_feature, levels_of, set_feature
+from nomos.lang.checking.calls import find_signature, resolve_call, resolve_function
+from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
 from nomos.lang.checking.types import wrong_type
@@ -163,19 +158,19 @@ class _Block:
         if name in self.imports:
             if call is not None and isinstance(call.func, ast.Attribute):
                 self._check_function_call(call, call.func.attr)
-        elif name in self.scope.definitions:
+            return
+        if name in self.scope.definitions:
             help = "the block is Python: work it out in a `var` behind the block"
             span = self.python.span_of(node)
             self.scope.report_undeclared(span, name, (), help)
-        elif name in self.values or name in self.scope.symbols:
             return
-        elif call is not None and call.func is node:
-            if (
-                name not in _ALWAYS_KNOWN
-                or find_signature(self.scope, name) is not None
-            ):
+        if name in self.values or name in self.scope.symbols:
+            return
+        has_signature = find_signature(self.scope, name) is not None
+        if call is not None and call.func is node:
+            if has_signature or name not in _ALWAYS_KNOWN:
                 self._check_function_call(call, name)
-        elif name not in _ALWAYS_KNOWN and find_signature(self.scope, name) is None:
+        elif not (has_signature or name in _ALWAYS_KNOWN):
             known = [*self.scope.value_names(), *self.own]
             self.scope.report_undeclared(self.python.span_of(node), name, known)
 
@@ -183,20 +178,16 @@ class _Block:
         at = self.python.span_of(call.func)
         if isinstance(call.func, ast.Attribute):
             at = Span(at.end - len(name), at.end)
-        plain = not call.keywords and not any(
-            isinstance(argument, ast.Starred) for argument in call.args
-        )
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        plain = not (call.keywords or starred)
         count = len(call.args) if plain else None
         self._check_no_list(name, call.args)
         function = resolve_function(self.scope, at, name, count)
-        if function is BUILT_IN["label"] and plain:
-            self._check_label(call.args[0])
-        elif function in (BUILT_IN["getFeat"], BUILT_IN["setFeat"]) and plain:
-            record, key, *value = map(self._as_core_expr, call.args)
-            if value:
-                set_feature(self.scope, record, key, value[0], at)
-            else:
-                get_feature(self.scope, record, key, at)
+        of_records = [BUILT_IN[n] for n in ("label", "getFeat", "setFeat")]
+        if plain and any(function is one for one in of_records):
+            given = tuple(map(self._as_core_expr, call.args))
+            whole = self.python.span_of(call)
+            resolve_call(self.scope, syntax.Name(name, span=at), given, whole)
 
     def _check_no_list(self, name: str, arguments: Sequence[ast.expr]) -> None:
         """Report a list of inputs that is handed to a model, which takes one of them."""
@@ -220,12 +211,6 @@ class _Block:
                 return core.Constant(text, span=span, type=Type.STRING)
             case _:
                 return core.Variable("", span=span)
-
-    def _check_label(self, record: ast.expr) -> None:
-        """Only an item that was drawn has a label, in the block as elsewhere."""
-        if isinstance(record, ast.Name) and record.id in self.scope.symbols:
-            span = self.python.span_of(record)
-            resolve_label(self.scope, core.Variable(record.id, span=span), span)
 
     def _function_name(self, function: ast.expr) -> str | None:
         """Return the name of the function of the language that an expression names."""
@@ -278,12 +263,9 @@ class _Straight:
                 targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)
             ) if len(names) == len(values):
                 pairs = [
-                    (target.id, value)
+                    (target.id if isinstance(target, ast.Name) else "", value)
                     for target, value in zip(names, values, strict=True)
-                    if isinstance(target, ast.Name)
                 ]
-                if len(pairs) != len(names):
-                    raise _NotStraight
             case ast.Pass():
                 return []
             case _:
@@ -291,15 +273,10 @@ class _Straight:
         # All right sides are evaluated before any name gets its value.
         lets = [core.Let(n, self._translate_expression(value)) for n, value in pairs]
         targets = {name for name, _ in pairs}
-        if targets & self.made:
-            raise _NotStraight
-        mentioned = {
-            inner.name
-            for let in lets
-            for inner in core.walk(let.value)
-            if isinstance(inner, core.Variable)
-        }
-        if len(pairs) > 1 and targets & mentioned:
+        nodes = (node for let in lets for node in core.walk(let.value))
+        mentioned = {node.name for node in nodes if isinstance(node, core.Variable)}
+        overlaps = len(pairs) > 1 and targets & mentioned
+        if overlaps or targets & {*self.made, ""}:
             raise _NotStraight
         self.assigned |= targets
         return lets
@@ -315,18 +292,16 @@ class _Straight:
                 pass
             case _:
                 raise _NotStraight
-        lets = []
-        self.local = {item: core.item_name(over, "*")}
-        self.lists[name] = over, self._translate_expression(node.elt)
-        for index in range(self.sizes[over]):
+        values = []
+        for index in ("*", *range(self.sizes[over])):
             self.local = {item: core.item_name(over, index)}
-            value = self._translate_expression(node.elt)
-            lets.append(core.Let(core.item_name(name, index), value))
+            values.append(self._translate_expression(node.elt))
+        self.lists[name] = over, values[0]
         self.local = {}
         self.assigned.add(name)
         self.made.add(name)
         self.sizes[name] = self.sizes[over]
-        return lets
+        return [core.Let(core.item_name(name, n), v) for n, v in enumerate(values[1:])]
 
     def _translate_expression(self, node: ast.expr) -> core.Expr:
         span = self.block.python.span_of(node)
@@ -344,12 +319,8 @@ class _Straight:
             case ast.Name(id=name) if name in self.assigned:
                 return core.Variable(name, span=span)
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-                operator = _OPERATORS[type(sign)]
-                sides = (
-                    self._translate_expression(left),
-                    self._translate_expression(right),
-                )
-                return core.Arithmetic(operator, *sides, span=span)  # type: ignore[arg-type]  # from the table
+                sides = map(self._translate_expression, (left, right))
+                return core.Arithmetic(_OPERATORS[type(sign)], *sides, span=span)  # type: ignore[arg-type]  # from the table
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return core.Negate(self._translate_expression(operand), span=span)
             case ast.Call(func=function, args=args, keywords=[]):

@@ -10,7 +10,7 @@ from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
-from nomos.lang.reading.habits import METHODS
+from nomos.lang.reading.habits import method_remedy
 from nomos.lang.reading.tables import load_parser
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
@@ -202,7 +202,7 @@ class _Build(Transformer[Token, Any]):
         if isinstance(subject, syntax.Name):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
-        help = METHODS.get(name.name, METHODS[""])
+        help = method_remedy(name.name)
         raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:

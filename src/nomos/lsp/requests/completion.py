@@ -15,14 +15,7 @@ from nomos.domain.find import find_root
 from nomos.lang.reading.tree import COMMENT
 from nomos.lsp.document import Document
 from nomos.lsp.occurrences import Role
-from nomos.lsp.requests.words import (
-    BUILT_IN,
-    EXPRESSIONS,
-    FORMS,
-    KEYWORDS,
-    STATEMENTS,
-    TYPES,
-)
+from nomos.lsp.requests import words
 from nomos.runner.project.specs import is_library
 
 Kind = types.CompletionItemKind
@@ -85,13 +78,12 @@ def _is_in_comment(text: str) -> bool:
 def _complete_in_block(document: Document, text: str) -> Iterator[types.CompletionItem]:
     if _IN_STRING.search(text):
         yield from _feature_items(document)
-        return
-    if found := _DOT.search(text):
+    elif found := _DOT.search(text):
         if document.roles.get(found[1] or "") is Role.IMPORT:
             yield from _function_items(document, built_in=False)
-        return
-    yield from _value_items(document)
-    yield from _function_items(document)
+    else:
+        yield from _value_items(document)
+        yield from _function_items(document)
 
 
 def _complete_in_statement(
@@ -116,10 +108,8 @@ def _complete_in_statement(
     elif _IMPORT.search(text):
         yield from _module_items(document.path)
     elif _PARAM_TYPE.search(text):
-        yield from (
-            _completion_item(word, Kind.TypeParameter, doc=t)
-            for word, t in TYPES.items()
-        )
+        for word, about in words.TYPES.items():
+            yield _completion_item(word, Kind.TypeParameter, doc=about)
     elif not _NEW_NAME.search(text):
         yield from _statement_items(document, text)
 
@@ -127,9 +117,9 @@ def _complete_in_statement(
 def _statement_items(document: Document, text: str) -> Iterator[types.CompletionItem]:
     before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
     if not before or before[-1] in ";}":
-        for word, about in KEYWORDS.items():
+        for word, about in words.KEYWORDS.items():
             yield _completion_item(
-                word, Kind.Keyword, doc=about, order="3", snippet=STATEMENTS[word]
+                word, Kind.Keyword, doc=about, order="3", snippet=words.STATEMENTS[word]
             )
         yield from _relation_items(list(document.imports.features))
         return
@@ -143,20 +133,17 @@ def _statement_items(document: Document, text: str) -> Iterator[types.Completion
     for name, role in document.roles.items():
         if role is Role.DEFINITION:
             yield _completion_item(name, Kind.Function, "a definition")
-    for word, about in EXPRESSIONS.items():
-        form = FORMS.get(word, "")
+    for word, about in words.EXPRESSIONS.items():
+        form = words.FORMS.get(word, "")
         order = "3" if form else "1"
         yield _completion_item(word, Kind.Keyword, doc=about, order=order, snippet=form)
 
 
 def _local_items(statement: str) -> Iterator[types.CompletionItem]:
     """Yield the indices of quantifiers, and the parameters of a definition."""
-    for names in _INDICES.findall(statement):
-        for name in re.findall(r"\w+", names):
-            yield _completion_item(name, Kind.Variable, "an index", order="0")
-    for names in _PARAMETERS.findall(statement):
-        for name in re.findall(r"\w+", names):
-            yield _completion_item(name, Kind.Variable, "a parameter", order="0")
+    for pattern, what in ((_INDICES, "an index"), (_PARAMETERS, "a parameter")):
+        for name in re.findall(r"\w+", " ".join(pattern.findall(statement))):
+            yield _completion_item(name, Kind.Variable, what, order="0")
 
 
 def _feature_items(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
@@ -178,9 +165,9 @@ def _function_items(
 ) -> Iterator[types.CompletionItem]:
     own = document.imports.functions
     for function in own.values():
-        about = function.name, Kind.Function, function.signature
-        yield _completion_item(*about, function.doc)
-    for name, (signature, about) in BUILT_IN.items():
+        told = function.name, Kind.Function, function.signature
+        yield _completion_item(*told, function.doc)
+    for name, (signature, about) in words.BUILT_IN.items():
         if built_in and name not in own:
             yield _completion_item(name, Kind.Function, signature, about, order="2")
 

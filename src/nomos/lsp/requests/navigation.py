@@ -106,8 +106,8 @@ def _specs_sharing_name(
         if each is None:
             continue
         brought = each.used.get(found.name)
-        uses = brought is not None and _is_same_file(path.parent / brought[0], home)
-        if _is_same_file(path, home) or uses:
+        files = [path, *([path.parent / brought[0]] if brought else [])]
+        if home.resolve() in (file.resolve() for file in files):
             yield each
 
 
@@ -118,10 +118,6 @@ def _declaring_file(document: Document, found: Occurrence) -> Path | None:
     if found.name in document.used and document.statement_of(found.name) is None:
         return document.path.parent / document.used[found.name][0]
     return document.path if document.parsed.is_library else None
-
-
-def _is_same_file(path: Path, other: Path) -> bool:
-    return path.resolve() == other.resolve()
 
 
 def find_rename_places(

@@ -32,25 +32,19 @@ def sarif_document(
         for ruling in rulings
         if ruling.is_small
     ]
+    driver = {"name": "nomos", "version": __version__, "rules": list(rules.values())}
+    items = [
+        item
+        for ruling in rulings
+        for result in ruling.results
+        for item in _sarif_results(result, names, ruling)
+    ]
+    is_whole = not any(note["level"] == "error" for note in failed)
     run = {
-        "tool": {
-            "driver": {
-                "name": "nomos",
-                "version": __version__,
-                "rules": list(rules.values()),
-            }
-        },
-        "results": [
-            item
-            for ruling in rulings
-            for result in ruling.results
-            for item in _sarif_results(result, names, ruling)
-        ],
+        "tool": {"driver": driver},
+        "results": items,
         "invocations": [
-            {
-                "executionSuccessful": not any(n["level"] == "error" for n in failed),
-                "toolExecutionNotifications": failed,
-            }
+            {"executionSuccessful": is_whole, "toolExecutionNotifications": failed}
         ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}

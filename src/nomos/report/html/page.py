@@ -87,17 +87,10 @@ def html_page(
     views = view_properties(results)
     bugs = [_clearest_first(one) for one in views]
     cards = write_cards(bugs)
-    sections = [
-        Section(
-            key,
-            one,
-            _property_facts(one),
-            plot_curve(one.results),
-            some,
-            *_bug_words(one, some),
-        )
-        for key, one, some in zip(link_names(views), views, cards, strict=True)
-    ]
+    sections = []
+    for key, one, some in zip(link_names(views), views, cards, strict=True):
+        about = _property_facts(one), plot_curve(one.results)
+        sections.append(Section(key, one, *about, some, *_bug_words(one, some)))
     return render_page(
         sections,
         _property_columns(views),
@@ -208,18 +201,14 @@ def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
 
 def _property_columns(views: Sequence[PropertyView]) -> list[Column]:
     """Return the columns of all properties; what is the same for all has none."""
+    shares = [one.share for one in views]
     columns = [
         Column("model", "model-cell", model_names(views)),
         Column("verdict", "verdict-cell", [one.verdict for one in views]),
         Column("k", "number extra", [one.k for one in views]),
         Column("unique bugs", "number bugs-cell", [one.unique_bugs for one in views]),
         Column("new", "number extra", [one.new_bugs for one in views]),
-        Column(
-            "violations",
-            "rate-cell",
-            [one.rate for one in views],
-            [one.share for one in views],
-        ),
+        Column("violations", "rate-cell", [one.rate for one in views], shares),
         Column("cases/s", "number extra", [one.speed for one in views]),
         Column("search", "extra", [one.first.search for one in views]),
         Column("seed", "number extra", [one.seeds for one in views]),

@@ -120,7 +120,7 @@ class Regions:
 
     def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
-        if len(group.features) != 1 or len(group.draws) != 1:
+        if len(group.features) != 1 or len(group.draws) != 1 or group.draws[0].is_real:
             return False
         one = self.cases.space.range_of(group.features[0])
         name = one.feature.name

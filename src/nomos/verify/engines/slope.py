@@ -80,7 +80,7 @@ def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
             if not len(pairs) or not order[0] or (order != order[0]).any():
                 return None
             first = 0 if order[0] > 0 else 1
-            bad = _list_steps(ways, len(regions.model.labels), first)
+            bad = list_forbidden_steps(ways, len(regions.model.labels), first)
             return Rise(group, shape, name, first, bad) if bad else None
     return None
 
@@ -113,7 +113,7 @@ def variables_of_rise(
     return one_case(found, 0) if len(counts) else None
 
 
-def _list_steps(
+def list_forbidden_steps(
     ways: list[Violation], labels: int, first: int
 ) -> tuple[tuple[int, int], ...]:
     """Return the forbidden steps, where what is allowed composes; else nothing."""

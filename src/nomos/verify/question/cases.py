@@ -47,8 +47,7 @@ class AskedCases:
             high = evaluate(draw.high, variables, count)
             kept = low <= high
             variables, count = choose_cases(variables, kept), int(kept.sum())
-            drawn = rng.integers(low[kept], high[kept], endpoint=True)
-            variables[draw.variable] = drawn
+            variables[draw.variable] = draw.sample(rng, low[kept], high[kept])
         for guard in self.question.guards:
             kept = holds(guard, variables, count)
             variables, count = choose_cases(variables, kept), int(kept.sum())

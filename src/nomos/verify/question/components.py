@@ -27,6 +27,7 @@ from nomos.verify.question.symbolic import Draw, Question, Write, variables
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
 _CHUNK = 400_000  # rows that are compressed at once
+_REALS = "`randReal` has too many values: draw `randInt(1, 100) / 100`"
 _LAST = ""  # beside variables: the last number for which the first of a part stands
 
 
@@ -253,6 +254,8 @@ class _Builder:
                 self._keep_rows(np.flatnonzero(held))
 
     def _add_draw(self, draw: Draw, *, last: bool) -> None:
+        if draw.is_real:
+            raise NotProvable(_REALS, draw.low.span)
         low, high = self._whole_numbers(draw.low), self._whole_numbers(draw.high)
         self._keep_rows(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -35,7 +35,8 @@ class HalfSpace:
 
     Where it is strict, scores on the edge are outside; bounds do not need to know. `slack`
     is how far the edge itself may be off. Where it is not sufficient, scores have to be in
-    it, and that is not enough: then only the model itself can tell.
+    it, and that is not enough: then only the model itself can tell. `inputs` are weights of
+    real features and draws, which are added.
     """
 
     weights: Array
@@ -43,6 +44,7 @@ class HalfSpace:
     strict: bool = False
     slack: float = 0.0
     is_sufficient: bool = True
+    inputs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,9 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         )
     places = np.array(list(itertools.product(range(len(labels)), repeat=len(asked))))
     if not any(outputs):
+        said_of = frozenset[str]().union(*map(variables, question.ensures))
+        if not all(name.startswith(ANSWER) for name in said_of):
+            raise NotProvable("labels are compared with real features")
         said = [labels[places[:, asked.index(one.call)]] for one in question.answers]
         bad = find_violated(question, said, {})
         return [
@@ -102,7 +107,7 @@ def _drop_weaker(conditions: list[HalfSpace]) -> list[HalfSpace]:
     strongest: dict[bytes, HalfSpace] = {}
     others = []
     for one in conditions:
-        if one.slack or not one.is_sufficient:
+        if one.slack or one.inputs or not one.is_sufficient:
             others.append(one)
             continue
         key = (one.weights + 0.0).tobytes()
@@ -116,6 +121,8 @@ def _add_conditions(conditions: tuple[HalfSpace, ...]) -> Iterator[HalfSpace]:
     """Yield sums of conditions of different calls: in them, what both see cancels."""
     for one, two in itertools.combinations(conditions, 2):
         calls = one.weights.any(axis=1), two.weights.any(axis=1)
+        if one.inputs or two.inputs:
+            continue
         if all(own.any() for own in calls) and not (calls[0] & calls[1]).any():
             slack = one.slack + two.slack
             constant = one.constant + two.constant
@@ -194,12 +201,16 @@ class _Numbers:
     ) -> HalfSpace:
         """Return where `weights . numbers + constant` is at least 0."""
         array = np.zeros((self.calls, self.scores))
+        inputs = {n: w for n, w in weights.items() if n not in self.known}
+        weights = {n: w for n, w in weights.items() if n in self.known}
         for name, weight in weights.items():
             call, output = self.known[name]
             array[call] += weight * output.weights
         links = [one for n in weights if (one := self.known[n][1]).link]
         if not links:
-            return HalfSpace(array, constant, strict)
+            return HalfSpace(array, constant, strict, inputs=inputs)
+        if inputs:
+            raise NotProvable("probabilities are compared with real features")
         first, *others = weights.values()
         vague = HalfSpace(0 * array, is_sufficient=False)
         if len(links) != len(weights) or len({one.link for one in links}) > 1:
@@ -298,6 +309,8 @@ class Objectives:
     @classmethod
     def of(cls, ways: list[Violation], calls: int, scores: int) -> Objectives:
         """Number the half-spaces."""
+        if any(space.inputs for way in ways for space in way.conditions):
+            raise NotProvable("answers are compared with real features")
         numbers: dict[Any, int] = {}
         spaces: list[HalfSpace] = []
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, assert_never
 
+import numpy as np
+
+from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
@@ -28,11 +31,20 @@ ANSWER = "answer#"
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A `randInt`: the variable of its value, and its bounds."""
+    """A `randInt` or `randReal`: the variable of its value, and its bounds."""
 
     variable: str
     low: core.Expr
     high: core.Expr
+    is_real: bool = False
+
+    def sample(self, rng: np.random.Generator, low: Array, high: Array) -> Array:
+        """Draw values between bounds; reals are as often small as large."""
+        if not self.is_real:
+            return rng.integers(low, np.maximum(low, high), endpoint=True)
+        share = rng.random(len(low))
+        share = np.where(rng.random(len(low)) < 0.5, share, share**4)
+        return np.clip(low + (high - low) * share, low, high).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +204,8 @@ class _Run:
                 return self._set_feature(expr)
             case core.Label():
                 raise NotProvable("only rows of the data have labels", expr.span)
-            case core.RandInt():
+            case core.RandInt() | core.RandReal():
                 return self._draw_symbol(expr)
-            case core.RandReal():
-                remedy = "draw whole numbers, such as `randInt(1, 100) / 100`"
-                raise NotProvable(
-                    f"`randReal` has too many values: {remedy}", expr.span
-                )
             case core.Conditional():
                 return self._run_conditional(expr)
             case core.Index():
@@ -316,14 +323,16 @@ class _Run:
         self.writes.append(Write(name, value))
         return {**record, name: value}
 
-    def _draw_symbol(self, expr: core.RandInt) -> core.Expr:
+    def _draw_symbol(self, expr: core.RandInt | core.RandReal) -> core.Expr:
         if self.lazy:
             raise NotProvable("whether this is drawn differs by case", expr.span)
         low, high = self.formula(expr.low), self.formula(expr.high)
         if asks_answer(low, high):
             raise NotProvable("an answer of the model bounds a draw", expr.span)
-        variable = _make_variable(f"randInt#{len(self.draws)}", Type.INT, expr.span)
-        self.draws.append(Draw(variable.name, low, high))
+        is_real = isinstance(expr, core.RandReal)
+        word, kind = ("randReal", Type.REAL) if is_real else ("randInt", Type.INT)
+        variable = _make_variable(f"{word}#{len(self.draws)}", kind, expr.span)
+        self.draws.append(Draw(variable.name, low, high, is_real))
         return variable
 
     def _run_built_in(self, expr: core.Call) -> core.Expr:
