@@ -389,7 +389,12 @@ def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     [
         ("openai:tiny@http://me:secret@host/v1", "a key is given in the environment"),
         ("openai:tiny@http://host/v1?api_key=1", "has no option 'api_key'"),
-        ("openai:tiny?retries=many", "retries takes a number"),
+        ("openai:tiny?retries=many", "retries takes a whole number from 0"),
+        ("openai:tiny?max_tokens=-5", "max_tokens takes a whole number from 1 on"),
+        ("openai:tiny?max_completion_tokens=0", "takes a whole number from 1 on"),
+        ("openai:tiny?timeout_s=nan", "timeout_s takes seconds"),
+        ("openai:tiny?temperature=nan", "temperature takes a number from 0"),
+        ("openai:tiny@http://host:99999/v1", "the address of an endpoint"),
         ("openai:", "names no model"),
         ("openai:tiny@https://", "the address of an endpoint"),
     ],
@@ -411,6 +416,13 @@ def test_a_service_of_json_is_asked_with_a_template(server: ChatServer) -> None:
     assert ask(model, ["a", "b"]) == ["a", "b"]
     bodies = [request.body for request in server.requests]
     assert {"rows": ["a"], "words": "about a!"} in bodies  # in any order
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        ask(model, [float("nan")])
+    good: dict[str, Any] = {"request": {"rows": ["{input}"]}, "answer": "a.0"}
+    wrong = {"request": {"rows": []}, "answer": "", "retries": -1, "wait": 3}
+    for name, value in wrong.items():  # without {input} all answers would be the same
+        with pytest.raises(ModelError, match=r"\{input\}|retries|no option `wait`"):
+            JsonEndpoint(url, **(good | {name: value}))
 
 
 def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> None:
