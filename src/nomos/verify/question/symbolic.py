@@ -126,8 +126,7 @@ def question(
         if isinstance(one, core.Let):
             run.scope[one.name] = run.value(one.value)
         else:
-            test = run.formula(one.test)
-            guards.append(take_out_choices(test, lambda _: True))
+            guards.append(take_out_choices(run.formula(one.test), lambda _: True))
     for let in (*spec.code.straight, *spec.later_variables):
         run.scope[let.name] = run.value(let.value)
     ensures = [
