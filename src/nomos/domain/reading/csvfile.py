@@ -129,8 +129,7 @@ def _groups(
                 continue
             if places[members[-1]] - places[members[0]] != len(members) - 1:
                 continue
-            total = sum(np.asarray(flags[m].numbers()) for m in members)
-            if np.all(total == 1):
+            if np.all(sum(np.asarray(flags[m].numbers()) for m in members) == 1):
                 levels = tuple(m.rpartition(joint)[2] for m in members)
                 found[stem] = levels, tuple(members)
     return found
@@ -214,8 +213,7 @@ def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
         name = feature.name
         if isinstance(feature, OneHot):
             raise TypeError(f"{name}: to_frame does not know its columns' names")
-        column = rows[:, schema.place(name)[1].start]
-        made[name] = _frame_column(feature, column, dates)
+        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start], dates)
     return pd.DataFrame(made)
 
 

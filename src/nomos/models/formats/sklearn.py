@@ -129,9 +129,8 @@ class EstimatorModel(Adapter):
         assert self.schema is not None
         assert self.columns is not None
         frame = to_frame(array, self.schema, dates=dates)
-        own = find_columns(
-            self.columns, frame.columns
-        )  # LightGBM changes blanks in them
+        # Some libraries change the blanks in names.
+        own = find_columns(self.columns, frame.columns)
         if not texts:
             import pandas as pd
 
