@@ -99,8 +99,7 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    specs = _table_specs(loaded.schema, module, answers, reading.about)
-    files |= _spec_files(specs)
+    files |= _spec_files(_table_specs(loaded.schema, module, answers, reading.about))
     length = len(next(iter(columns.values())))
     size = count_of(length, "row"), count_of(len(columns), "column")
     notes = [f"{data} has {' of '.join(size)}"]

@@ -21,12 +21,8 @@ from nomos.lang.types import BUILT_IN, MAX_INT, Type
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Mod: "%",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%",
+}  # fmt: skip
 
 
 def check_block(
@@ -139,8 +135,7 @@ class _Block:
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
         whole = self.python.span_of(cast("ast.expr", node))  # all these have places
-        text = self.scope.source.slice(whole)
-        found = re.search(rf"\b{name}\b", text)
+        found = re.search(rf"\b{name}\b", self.scope.source.slice(whole))
         start = whole.start + (found.start() if found else 0)
         return Span(start, start + len(name))
 
@@ -161,8 +156,7 @@ class _Block:
             return
         if name in self.scope.definitions:
             help = "the block is Python: work it out in a `var` behind the block"
-            span = self.python.span_of(node)
-            self.scope.report_undeclared(span, name, (), help)
+            self.scope.report_undeclared(self.python.span_of(node), name, (), help)
             return
         if name in self.values or name in self.scope.symbols:
             return

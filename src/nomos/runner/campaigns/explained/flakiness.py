@@ -267,8 +267,7 @@ def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> 
     elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
         comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
     else:
-        outputs = outcome.outputs or outcome.values
-        comparison.compare(place, outputs, "in isolation")
+        comparison.compare(place, outcome.outputs or outcome.values, "in isolation")
 
 
 def _compare_batches(
@@ -293,8 +292,7 @@ def _compare_batches(
         }
         for number, row in enumerate(rows.tolist()):
             outputs = {name: column[number] for name, column in values.items()}
-            how = f"in a batch of {len(here)}"
-            comparison.compare(int(here[row]), outputs, how)
+            comparison.compare(int(here[row]), outputs, f"in a batch of {len(here)}")
 
 
 def with_flakiness(
@@ -320,10 +318,7 @@ def with_flakiness(
     if result.verdict != "violated":
         calls = (sampled + 2 * found.cases) * counts.k
         analysis = replace(
-            analysis,
-            sampled=sampled,
-            model_calls=calls,
-            unvaried=sample.unvaried,
+            analysis, sampled=sampled, model_calls=calls, unvaried=sample.unvaried
         )
     problem, verdict = found.error, result.verdict
     if found.flaky > accepted * found.cases:
