@@ -78,6 +78,12 @@ class Question:
     ensures: tuple[core.Expr, ...]
 
     @property
+    def used(self) -> tuple[int, ...]:
+        """The places of the answers of which an ensures says something."""
+        named = {name for one in self.ensures for name in variables(one)}
+        return tuple(n for n in range(len(self.answers)) if f"{ANSWER}{n}" in named)
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The functions that are asked."""
         return tuple(dict.fromkeys(answer.function for answer in self.answers))
@@ -133,13 +139,6 @@ def question(
         bounds = {draw.variable: (draw.low, draw.high) for draw in run.draws}
         at = _find_block(spec) or Span(0, 0)
         guards += require_change(run.calls, bounds, guards, at)
-    answers = list(run.answers)
-    asked = [models[answer.function].partition(".")[0] for answer in answers]
-    if len(set(asked)) > 1:  # then outputs name their models
-        answers = [
-            replace(answer, output=f"{name}:{answer.output}")
-            for name, answer in zip(asked, answers, strict=True)
-        ]
     return Question(
         spec=spec,
         inputs=spec.inputs,
@@ -147,9 +146,20 @@ def question(
         guards=tuple(guards),
         writes=tuple(run.writes),
         calls=tuple(run.calls),
-        answers=tuple(answers),
+        answers=_name_models(list(run.answers), models),
         ensures=tuple(ensures),
     )
+
+
+def _name_models(
+    answers: list[AnswerOfCall], models: Mapping[str, str]
+) -> tuple[AnswerOfCall, ...]:
+    """Return answers whose outputs name their models, where several are asked."""
+    asked = [models[answer.function].partition(".")[0] for answer in answers]
+    if len(set(asked)) < 2:
+        return tuple(answers)
+    pairs = zip(asked, answers, strict=True)
+    return tuple(replace(own, output=f"{name}:{own.output}") for name, own in pairs)
 
 
 def _find_block(spec: core.Spec) -> Span | None:
@@ -278,8 +288,9 @@ class _Run:
         count, body = len(expr.indices), expr.body
         is_fold = expr.word in ("min", "max", "mean")
         if expr.over is not None or (expr.condition is not None and is_fold):
-            what = f"`{expr.word}` of items that differ by case is no formula"
-            raise NotProvable(what, expr.span)
+            raise NotProvable(
+                f"`{expr.word}` is of items that differ by case", expr.span
+            )
         if expr.condition is not None:
             body = _restrict_body(expr, expr.condition)
         for chosen in list_indices(expr.size, count, expr.is_ordered):
@@ -298,10 +309,8 @@ class _Run:
             return reduce(
                 lambda a, b: core.Logic(sign, a, b, span=span), parts or [none]
             )
-        if is_fold and parts:
-            return expand_call(expr.word, parts, None, span)
         if is_fold:
-            raise NotProvable("this is of no items, which is an error", span)
+            return expand_call(expr.word, parts, None, span)
         if expr.word == "count":
             parts = [core.Conditional(p, single, zero, span=span) for p in parts]
         return reduce(
