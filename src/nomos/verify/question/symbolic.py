@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, assert_never
 
-import numpy as np
-
-from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
@@ -37,14 +34,6 @@ class Draw:
     low: core.Expr
     high: core.Expr
     is_real: bool = False
-
-    def sample(self, rng: np.random.Generator, low: Array, high: Array) -> Array:
-        """Draw values between bounds; reals are as often small as large."""
-        if not self.is_real:
-            return rng.integers(low, np.maximum(low, high), endpoint=True)
-        share = rng.random(len(low))
-        share = np.where(rng.random(len(low)) < 0.5, share, share**2)
-        return np.clip(low + (high - low) * share, low, high).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
