@@ -99,6 +99,10 @@ class _Encoding:
                 return self.variables[name]
             case core.Not(operand=operand):
                 return z3.Not(self.formula(operand))
+            case core.Negate(operand=operand):
+                return -self.formula(operand)
+            case core.Conditional(test=test, yes=yes, no=no):
+                return z3.If(*map(self.formula, (test, yes, no)))
             case core.Arithmetic(operator="+" | "-" | "*" as sign):
                 one, two = self.formula(expr.left), self.formula(expr.right)
                 return {"+": one + two, "-": one - two, "*": one * two}[sign]
@@ -122,7 +126,7 @@ class _Encoding:
         found = {}
         for name, one in space.ranges.items():
             value = self.formula(self.asked.calls[call][name])
-            own = structure.columns.made_of(one.columns)
+            own = structure.columns.find_made_of(one.columns)
             tried = np.array([0, 1]) if one.names is None else np.array(one.names)
             rows = space.change_feature(name, tried, dtype)
             seen = structure.columns.transform(rows).astype(float)[:, own]
