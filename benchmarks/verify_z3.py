@@ -223,11 +223,11 @@ class _Encoding:
     def _is_real(self, found: Any) -> bool:
         names = {code: name for name, code in self.codes.items()}
         case: dict[str, Any] = {}
-        for variable, variable in self.variables.items():
+        for name, variable in self.variables.items():
             value = found.eval(variable, model_completion=True).as_long()
-            one = self.prover.space.ranges.get(variable.partition(".")[2])
+            one = self.prover.space.ranges.get(name.partition(".")[2])
             is_name = one is not None and one.names is not None
-            case[variable] = names[value] if is_name else value
+            case[name] = names[value] if is_name else value
         return bool(self.cases.find_broken(columns_of(case, 1), 1)[0])
 
 
