@@ -297,8 +297,7 @@ def accept_option(name: str, kind: Kind, given: Any) -> Any:
 def meant(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean ...?` where a name is nearly a known one, else nothing."""
     by_lower = {one.lower().replace("_", "-"): one for one in known}
-    wrong = name.lower().replace("_", "-")
-    nearest = get_close_matches(wrong, by_lower, n=1)
+    nearest = get_close_matches(name.lower().replace("_", "-"), by_lower, n=1)
     return f"; did you mean `{by_lower[nearest[0]]}`?" if nearest else ""
 
 

@@ -90,10 +90,11 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     values for the params of the spec.
 
     With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
-    pandas or polars (of more than a million rows a million are drawn), a list of records (dicts, tuples, arrays, strings) or a torch data
-    set. Each other keyword is then a function of the spec, written for many: it gets
-    what the model was trained on, an array, a frame or a list. Columns are features, by
-    name or by number; those of an array are called f0, f1 and so on.
+    pandas or polars (of more than a million rows a million are drawn), a list of records
+    (dicts, tuples, arrays, strings) or a torch data set. Each other keyword is then a
+    function of the spec, written for many: it gets what the model was trained on, an
+    array, a frame or a list. Columns are features, by name or by number; those of an
+    array are called f0, f1 and so on.
 
     `domain` is a class to run the spec with instead of the domain that it imports.
     `handlers` are called with each event.
@@ -113,7 +114,7 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     inputs, labels = _sample_inputs(inputs, labels, limits)
     domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
-        if isinstance(spec, SpecText) or _is_spec_text(spec):
+        if isinstance(spec, SpecText) or is_text:
             raise NomosError("a spec that stands in a program needs `inputs`")
         more = {"store": store, "handlers": handlers, **limits}
         found = api.run_specs(spec, settings=settings, seeds=[seed], **more)

@@ -193,8 +193,7 @@ _TRUTHS |= dict.fromkeys(("false", "no", "0"), False)
 
 def _convert(name: str, text: str, wanted: Any) -> Any:
     """Turn a setting's text into the type that the constructor asks for."""
-    origin = typing.get_origin(wanted)
-    is_union = origin in (typing.Union, types.UnionType)
+    is_union = typing.get_origin(wanted) in (typing.Union, types.UnionType)
     for kind in typing.get_args(wanted) if is_union else (wanted,):
         try:
             if kind is bool:

@@ -45,8 +45,7 @@ def is_value(item: Any) -> bool:
         return all(is_value(part) for part in item)
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
-        fields = dataclasses.fields(item)
-        each = (getattr(item, field.name) for field in fields)
+        each = (getattr(item, field.name) for field in dataclasses.fields(item))
         return parameters.frozen and all(map(is_value, each))
     return False
 

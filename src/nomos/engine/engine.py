@@ -221,8 +221,7 @@ class Engine:
         def evaluate(part: Cases) -> EvaluatedChunk:
             if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
-                place = before + first if repeat else None
-                return self._run_rows(part, limits, place)
+                return self._run_rows(part, limits, before + first if repeat else None)
             return self._run_part(part, limits)
 
         while first < cases.count and not limits.are_reached:

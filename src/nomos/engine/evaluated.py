@@ -270,8 +270,7 @@ def add_resolved(
             violated.append(row)
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
             ended = (row, outcome.choices, outcome.why, outcome.traceback)
-            unreadable = outcome.verdict is Verdict.UNREADABLE
-            crashes.append(ChunkCrash(*ended, unreadable))
+            crashes.append(ChunkCrash(*ended, outcome.verdict is Verdict.UNREADABLE))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)

@@ -23,6 +23,7 @@ Evaluate = Callable[[Names], Any]
 _NUMERIC = NUMBERS | {Type.BOOL, Type.DATE}
 _PLAINLY_EQUAL = frozenset({Type.INT, Type.BOOL, Type.STRING})
 _LONGEST_SUM = 50  # operators that are written as such; a longer chain is a call
+_LONGEST_TEXT = 300  # characters of a part of an expression
 _FOLDS = {"forall": "all", "exists": "any", "count": "count_true", "sum": "add_up"}
 
 
@@ -66,7 +67,10 @@ class Expressions:
 
     def compile(self, expr: core.Expr) -> Evaluate:
         """Return an expression as a function."""
-        code = compile(f"lambda names: {self._write(expr)}", __file__, "eval")
+        return self._compile_text(self._write(expr))
+
+    def _compile_text(self, text: str) -> Evaluate:
+        code = compile(f"lambda names: {text}", __file__, "eval")
         made: Evaluate = eval(code, self._known)
         return made
 
@@ -118,7 +122,7 @@ class Expressions:
                 over = over if members else f"list_items({over})"
                 return f"[{body} for names[{item!r}] in {over}]"
             case core.Quantifier():
-                return self._write_quantifier(expr)
+                return _write_quantifier(expr, *parts)
             case core.Apply(parameters=parameters):
                 *given, body = parts
                 return (
@@ -128,7 +132,15 @@ class Expressions:
                 assert_never(expr)
 
     def _write_parts(self, expr: core.Expr) -> list[str]:
-        return list(map(self._write, core.children(expr)))
+        return [self._set_apart(self._write(part)) for part in core.children(expr)]
+
+    def _set_apart(self, text: str) -> str:
+        """Make a long text a function of its own: Python takes 200 brackets in brackets."""
+        if len(text) < _LONGEST_TEXT:
+            return text
+        name = f"part{len(self._known)}"
+        self._known[name] = self._compile_text(text)
+        return f"{name}(names)"
 
     def _write_name(self, name: str) -> str:
         base, is_item, place = name.partition("[")
@@ -140,7 +152,7 @@ class Expressions:
         """Write a chain from its left end, so that its length costs no stack."""
         spine = core.arithmetic_chain(expr)[::-1]
         operands = [spine[0].left, *(node.right for node in spine)]
-        first, *others = map(self._write, operands)
+        first, *others = (self._set_apart(self._write(one)) for one in operands)
         is_power = any(node.operator == "**" for node in spine)
         is_plain = {one.type for one in operands} <= _NUMERIC and not is_power
         if not is_plain or len(spine) > _LONGEST_SUM:
@@ -150,14 +162,15 @@ class Expressions:
             first = f"({first} {node.operator} {right})"
         return first
 
-    def _write_quantifier(self, expr: core.Quantifier) -> str:
-        """Write a loop over indices, whose names keep those at which it ended."""
-        targets = ", ".join(f"names[{name!r}]" for name in expr.indices)
-        over = str(expr.size) if expr.over is None else self._write(expr.over)
-        wanted = expr.condition and f" if {self._write(expr.condition)}"
-        loop = f"list_indices({over}, {len(expr.indices)}, {expr.is_ordered})"
-        values = f"{self._write(expr.body)} for {targets} in {loop}{wanted or ''}"
-        return f"{_FOLDS.get(expr.word, expr.word)}({values})"
+
+def _write_quantifier(expr: core.Quantifier, *parts: str) -> str:
+    """Write a loop over indices, whose names keep those at which it ended."""
+    *given, body = parts
+    over = str(expr.size) if expr.over is None else given.pop(0)
+    wanted = f" if {given[0]}" if given else ""
+    targets = ", ".join(f"names[{name!r}]" for name in expr.indices)
+    loop = f"list_indices({over}, {len(expr.indices)}, {expr.is_ordered})"
+    return f"{_FOLDS.get(expr.word, expr.word)}({body} for {targets} in {loop}{wanted})"
 
 
 def _write_comparison(expr: core.Compare, left: str, right: str) -> str:

@@ -25,12 +25,7 @@ from nomos.domain.functions import listen
 from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, NoSuchNumber
-from nomos.engine.expressions import (
-    Evaluate,
-    Expressions,
-    compile_block,
-    source_text,
-)
+from nomos.engine.expressions import Evaluate, Expressions, compile_block, source_text
 from nomos.engine.meaning import operators
 from nomos.engine.meaning.running import Running
 from nomos.engine.program import Program

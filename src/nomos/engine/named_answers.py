@@ -54,8 +54,7 @@ def check_answers(
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None
                 if isinstance(call, core.Call):
                     known = _classes_of_model(domain, call)
-                    classes = declared(call.function) or known
-                    _check(call.function, node, other, classes)
+                    _check(call.function, node, other, declared(call.function) or known)
                     if node.levels and (more := set(known) - set(node.levels)):
                         raise NomosError(
                             f"`{call.function}` answers {min(more)!r}, too, which has"

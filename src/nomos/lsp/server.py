@@ -230,8 +230,7 @@ class _Requests:
             kind = types.MessageType.Error
             why = " ".join(last) or "see its result"
             said = f"{path.stem} was not evaluated: {why}"
-        server = self.session.server
-        server.window_show_message(types.ShowMessageParams(kind, said))
+        self.session.server.window_show_message(types.ShowMessageParams(kind, said))
         self.session.refresh_editor()
         return status
 

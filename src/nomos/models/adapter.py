@@ -8,7 +8,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -293,6 +293,13 @@ class OutputModel(Adapter, ABC):
 def plain_name(name: object) -> str:
     """Return a column's name without what libraries change in it, such as blanks."""
     return re.sub(r"[\W_]+", "_", str(name)).lower()
+
+
+def find_columns(names: Iterable[object], columns: Iterable[str]) -> list[str]:
+    """Return the column that each name of a model means, "" where there is none."""
+    own = list(columns)  # `Age` and `age` are two, if both are there
+    known = {plain_name(name): name for name in own} | dict(zip(own, own, strict=True))
+    return [known.get(n) or known.get(plain_name(n), "") for n in map(str, names)]
 
 
 def _is_matrix(values: Any) -> bool:

@@ -90,8 +90,7 @@ def load_model(
         return model
     if device is not None or dtype is not None:
         here = placement()
-        wanted = Placement(device or here.device, dtype or here.dtype)
-        with place_models(wanted):
+        with place_models(Placement(device or here.device, dtype or here.dtype)):
             return load_model(source, trust=trust)
     if not isinstance(source, str | Path):
         return load_object(source, getattr(source, "__name__", type(source).__name__))

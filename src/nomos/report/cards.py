@@ -151,8 +151,7 @@ def card_of(
 
 def first_card(result: Result, bug: Bug) -> Card:
     """Return the card that a reader sees first: of the shrunk case, where there is one."""
-    small = smaller_card(result, bug, draw=True)
-    return small or card_of(result, bug, draw=True)
+    return smaller_card(result, bug, draw=True) or card_of(result, bug, draw=True)
 
 
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
@@ -198,8 +197,7 @@ def card_as_replayed(
     kinds = looks(given, domain, bug.choices)
     for name, look in kinds.items():
         if isinstance(look, Fields):
-            fields = {str(f): describe(v) for f, v in look.values.items()}
-            kinds[name] = Fields(fields)
+            kinds[name] = Fields({str(f): describe(v) for f, v in look.values.items()})
     for name, value in made.items():
         look_of_output = show_record(value, domain, schema)
         if isinstance(look_of_output, Image | Sound):

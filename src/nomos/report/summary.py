@@ -163,8 +163,7 @@ def example_text(
     text.append(f"   `{bug.failed}` does not hold\n")
     if result.subject.description:
         text.append(f"  {result.subject.description}\n", style="italic")
-    card = first_card(result, bug)
-    text.append(card_text(card, colour=colour, width=width))
+    text.append(card_text(first_card(result, bug), colour=colour, width=width))
     if bug.shrunk is not None:
         words = f"shrunk, {shrunk_words(bug.shrunk)}"
         more = f"; nomos show {bug.id} has it as it was found" if stored else ""

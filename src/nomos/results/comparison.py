@@ -64,5 +64,4 @@ def difference_of_pairs(only_old: int, only_new: int, tests: int) -> Estimate:
     centre = gained - lost
     spread = z * math.sqrt((lost + gained - centre**2) / (tests + 2))
     ends = max(-1.0, centre - spread), min(1.0, centre + spread)
-    interval = Interval(*ends, _LEVEL)
-    return Estimate((only_new - only_old) / tests, interval)
+    return Estimate((only_new - only_old) / tests, Interval(*ends, _LEVEL))

@@ -360,8 +360,7 @@ _NOT_IN_ALL = {
 
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
-    plain = replace(result, live=None, bugs=tuple(result.bugs))
-    data = asdict(plain)
+    data = asdict(replace(result, live=None, bugs=tuple(result.bugs)))
     subject = data.pop("subject")
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted

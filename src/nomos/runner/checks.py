@@ -95,8 +95,7 @@ class FlakinessChecks:
         if self._tasks is None:
             from nomos.runner.executors import forking, processes
 
-            forks = posix.CAN_FORK
-            launch = forking.fork_process if forks else processes.spawn_process
+            launch = forking.fork_process if posix.CAN_FORK else processes.spawn_process
             pool = processes.ProcessPool(self.setting, self._limits, launch)
             self._tasks = Tasks(pool, self._signals)
         return self._tasks

@@ -99,8 +99,7 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    specs = _table_specs(loaded.schema, module, answers, reading.about)
-    files |= _spec_files(specs)
+    files |= _spec_files(_table_specs(loaded.schema, module, answers, reading.about))
     length = len(next(iter(columns.values())))
     size = count_of(length, "row"), count_of(len(columns), "column")
     notes = [f"{data} has {' of '.join(size)}"]
@@ -136,7 +135,7 @@ def _describe_columns(
     notes += [f"its column `{name}` has missing values" for name in gaps]
     mixed = (_note_mixed_column(feature, columns) for feature in reading.features)
     notes += filter(None, mixed)
-    notes += _note_level_numbers(model)
+    notes += _note_level_numbers(model, columns)
     return notes
 
 
@@ -152,7 +151,7 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 
 
-def _note_level_numbers(model: Any) -> list[str]:
+def _note_level_numbers(model: Any, columns: Columns) -> list[str]:
     """Say which number a model gets for a name or a date, where it gets numbers."""
     gets_names = getattr(model, "gets_names", lambda place: False)
     notes = [
@@ -161,6 +160,12 @@ def _note_level_numbers(model: Any) -> list[str]:
         for one in model.schema.features
         if isinstance(one, Category)
         and not gets_names(model.schema.place(one.name)[1].start)
+    ]
+    notes += [
+        f"the model gets {len(one.levels)} numbers for `{one.name}`, one for each level"
+        " (one-hot), and must have been trained so"
+        for one in model.schema.features
+        if isinstance(one, OneHot) and one.name in columns
     ]
     dates = [f"`{f.name}`" for f in model.schema.features if isinstance(f, Dated)]
     if dates and getattr(model, "date_kind", "days") == "days":
@@ -304,7 +309,8 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
 
     Where none can, the model is at fault, and they stay for when it is mended.
     """
-    ran = run_specs(list(paths), store=False, budget=ASKED, groups=False, shrink=False)
+    few: dict[str, Any] = {"budget": ASKED, "confirm": 1, "groups": False}
+    ran = run_specs(list(paths), store=False, shrink=False, **few)
     failed = {failure.job.path: str(failure.error) for failure in ran.failures}
     for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
         why = result.crashes[0].error if result.crashes else result.problem

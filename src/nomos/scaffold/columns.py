@@ -23,7 +23,7 @@ from nomos.domain.reading.csvfile import (
 )
 from nomos.domain.schema import MISSING, Category, Feature, Flag, Integer, OneHot, Real
 from nomos.errors import NomosError
-from nomos.models.adapter import plain_name
+from nomos.models.adapter import find_columns, plain_name
 
 # What the column that a model predicts is often called; it is then no feature.
 TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
@@ -102,15 +102,14 @@ def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
 
 def _columns_of_model(model: Any, columns: Columns) -> list[str] | None:
     """Return the columns of a table that a model says it was trained on, if it does."""
-    names = getattr(model, "columns", None)
-    if names is None or hasattr(model, "estimator"):  # which is asked by these names
-        return None if names is None else [str(name) for name in names]
-    known = {plain_name(name): name for name in columns}
-    known |= {name: name for name in columns}  # `Age` and `age` are two
-    found = [known.get(n) or known.get(plain_name(n), "") for n in map(str, names)]
-    if any(found) and len({*found} - {""}) < len(found):  # some are not there: no guess
-        return [column or str(name) for column, name in zip(found, names, strict=True)]
-    return found if all(found) else None
+    names = [str(name) for name in getattr(model, "columns", None) or ()]
+    found = find_columns(names, columns)
+    if names and len({*found} - {""}) == len(found):
+        return found
+    # Where some are not there, or all of an estimator's, nothing is guessed by number.
+    named = hasattr(model, "estimator") or any(found)
+    is_known = names and named
+    return [f or n for f, n in zip(found, names, strict=True)] if is_known else None
 
 
 def _by_name(

@@ -140,8 +140,7 @@ def move_words(rng: np.random.Generator, old: Array) -> Array:
 
 def draw_uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
     """Return any values of the features, each as likely."""
-    shape = count, material.features
-    share = rng.random(shape)
+    share = rng.random((count, material.features))
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
     values = np.asarray(material.low + np.where(material.whole, counted, share * size))
@@ -162,8 +161,7 @@ def change_features(
         what = rng.random(len(at))
         low, high = material.low[column], material.high[column]
         step = np.abs(rng.normal(0, 1, len(at))) * (high - low) * _STEP
-        whole = material.whole[column]
-        step = np.where(whole, np.maximum(1, np.rint(step)), step)
+        step = np.where(material.whole[column], np.maximum(1, np.rint(step)), step)
         near = values[at, column] + step * rng.choice([-1, 1], len(at))
         real = material.data[rng.integers(0, len(material.data), len(at)), column % own]
         anything = draw_uniform(material, rng, len(at))[np.arange(len(at)), column]

@@ -151,8 +151,7 @@ class Shrinker:
         records = tester.describe_records(case)
         again = rebuild_case(self.program, records, case.draws)
         pairs = zip(before.records, case.records, strict=True)
-        same_records = all(a is b for a, b in pairs)
-        if same_records and before.draws == case.draws:
+        if all(a is b for a, b in pairs) and before.draws == case.draws:
             return None
         outcome = tester.confirm_case(again)
         if outcome is None:

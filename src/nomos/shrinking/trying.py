@@ -71,8 +71,7 @@ class Candidate:
 
     def with_draw(self, position: int, choice: int) -> Candidate:
         """Return the case with another choice of a draw."""
-        draws = _replace_item(self.draws, position, choice)
-        return replace(self, draws=draws)
+        return replace(self, draws=_replace_item(self.draws, position, choice))
 
 
 def _replace_item(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:

@@ -105,8 +105,7 @@ def load_onnx_structure(path: Path, width: int) -> Trees | Layers:
             chain.prepare()
             if chain.name != one.inputs[0]:
                 raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
-            is_linear = one.kind.startswith("Linear")
-            build = _linear_layers if is_linear else _ensemble_trees
+            build = _linear_layers if one.kind.startswith("Linear") else _ensemble_trees
             return build(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
@@ -165,8 +164,7 @@ class _Chain:
         for sign, value in steps:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
-        rising = (factors > 0).tolist()
-        origins = map(ColumnOrigin, range(self.width), rising)
+        origins = map(ColumnOrigin, range(self.width), (factors > 0).tolist())
         return ModelColumns(transform, tuple(origins))
 
     def layers(self) -> Layers:

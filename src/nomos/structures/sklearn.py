@@ -10,13 +10,7 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.categories import CategorySplits
 from nomos.structures.inherited import find_class
-from nomos.structures.model import (
-    DOUBLE,
-    Chances,
-    ModelColumns,
-    Origins,
-    Structure,
-)
+from nomos.structures.model import DOUBLE, Chances, ModelColumns, Origins, Structure
 from nomos.structures.sklearn_layers import linear_layers, name_link, network_layers
 from nomos.structures.trees import Tree, Trees, place_values
 

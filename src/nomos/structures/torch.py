@@ -60,8 +60,7 @@ def _walk_program(program: Any) -> Iterator[Step]:
             )
         last, own = node.name, [held.get(getattr(one, "name", "")) for one in others]
         if name == "Linear" and all(own):
-            arrays = [state[name].detach().numpy() for name in own]
-            yield Step(name, *arrays)
+            yield Step(name, *[state[name].detach().numpy() for name in own])
         elif name == "Linear":
             raise NotProvable("the program has a layer without weights of its own")
         else:

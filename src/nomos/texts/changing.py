@@ -40,8 +40,7 @@ def _for_lists(change: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def load_wording() -> dict[str, Any]:
     """Return the words that changes put in."""
-    file = Path(__file__).with_name("wording.toml")
-    return tomllib.loads(file.read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("wording.toml").read_text("utf-8"))
 
 
 def _choose(words: Sequence[Any], which: int) -> Any:

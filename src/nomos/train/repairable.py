@@ -126,8 +126,7 @@ class Repairable:
         Names are in the order of `levels`.
         """
         try:
-            key = levels.index if levels else None
-            order = sorted(self._classes, key=key)
+            order = sorted(self._classes, key=levels.index if levels else None)
         except (TypeError, ValueError):  # names without an order
             return 0
         places = [self._classes[answer] for answer in order]

@@ -110,8 +110,7 @@ class _Climb:
         self, cases: AskedCases, model: Structure, data: Array, objectives: Objectives
     ) -> None:
         self.cases, self.model, self.objectives = cases, model, objectives
-        inside = data[cases.space.inside(data)]
-        self.data, self.rng = inside, np.random.default_rng(1)
+        self.data, self.rng = data[cases.space.inside(data)], np.random.default_rng(1)
 
     def run(self, limits: Deadline) -> Case | None:
         """Return a case that breaks the property, if any is met."""

@@ -63,8 +63,7 @@ def _count_one(
     question = cases.question
     try:
         if asks_answer(premise):
-            opposite = core.Not(premise, span=premise.span)
-            asked = replace(question, ensures=(opposite,))
+            asked = replace(question, ensures=(core.Not(premise, span=premise.span),))
             found = decide(replace(cases, question=asked))
             least = max(found.bad, int(found.example is not None))
             most = None if found.total is None else found.total - found.good

@@ -127,8 +127,7 @@ def compare(
     rows = np.concatenate([data, drawn])
     try:
         if isinstance(model, Trees):
-            near = list_boundary_rows(model, space, data.dtype)
-            rows = np.concatenate([rows, near])
+            rows = np.concatenate([rows, list_boundary_rows(model, space, data.dtype)])
         scores = model.scores(rows)
     except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(

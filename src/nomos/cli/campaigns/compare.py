@@ -134,8 +134,7 @@ def _write_files(
     if options["html"] is not None:
         from nomos.report.html.compare import comparison_html
 
-        page = comparison_html(compared, _outputs_of)
-        output.write_file(options["html"], page)
+        output.write_file(options["html"], comparison_html(compared, _outputs_of))
 
 
 def _outputs_of(result: Result, bug: Bug) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ date, go to `number`, one by one. Both say the same of every cell: tests compare
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import MISSING
+from nomos.errors import DomainError
 from nomos.lang.dates import to_days
 
 Piece = Array | list[str]  # texts as an array of bytes, or as they are
@@ -136,6 +138,15 @@ def _hash_cells(cells: Array) -> Array:
     for place in range(1, width):
         hashes = hashes ^ words[:, place] * np.uint64(0x9E3779B97F4A7C15 + 2 * place)
     return hashes
+
+
+def refuse_twins(names: Iterable[str], table: object) -> None:
+    """Refuse columns of the same name: one would be taken for the other."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        said = f"{table} has columns of the same name: {', '.join(twice)}"
+        other = f"give each its own; pandas calls the second `{twice[0]}.1`"
+        raise DomainError(f"{said}\nhelp: {other}")
 
 
 def as_cells(column: Sequence[str]) -> Cells:

@@ -129,8 +129,7 @@ def _groups(
                 continue
             if places[members[-1]] - places[members[0]] != len(members) - 1:
                 continue
-            total = sum(np.asarray(flags[m].numbers()) for m in members)
-            if np.all(total == 1):
+            if np.all(sum(np.asarray(flags[m].numbers()) for m in members) == 1):
                 levels = tuple(m.rpartition(joint)[2] for m in members)
                 found[stem] = levels, tuple(members)
     return found
@@ -214,19 +213,23 @@ def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
         name = feature.name
         if isinstance(feature, OneHot):
             raise TypeError(f"{name}: to_frame does not know its columns' names")
-        column = rows[:, schema.place(name)[1].start]
-        made[name] = _frame_column(feature, column, dates)
+        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start], dates)
     return pd.DataFrame(made)
+
+
+def levels_in_frame(feature: Category) -> list[Any]:
+    """Return levels as pandas reads them: gaps, and truth values if there are no others."""
+    words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
+    if {*feature.levels} - MISSING <= _TRUTHS.keys():
+        words |= _TRUTHS
+    return [words.get(level, level) for level in feature.levels]
 
 
 def _frame_column(feature: Feature, column: Array, dates: str) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
-        words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
-        if {*feature.levels} - MISSING <= _TRUTHS.keys():
-            words |= _TRUTHS
-        levels = [words.get(x, x) for x in feature.levels]
+        levels = levels_in_frame(feature)
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)

@@ -10,7 +10,6 @@ begins where a row begins, since the one before it was read to its end.
 import csv
 import io
 import math
-from collections import Counter
 from functools import reduce
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +17,14 @@ from typing import BinaryIO
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.cells import WIDEST, Cells, Piece, make_piece, narrow_cells
+from nomos.domain.reading.cells import (
+    WIDEST,
+    Cells,
+    Piece,
+    make_piece,
+    narrow_cells,
+    refuse_twins,
+)
 from nomos.errors import DomainError
 
 _BLOCK = 2**20  # bytes, and more where a table has many columns
@@ -132,11 +138,7 @@ class _Splitter:
     def _name_columns(self, head: list[str]) -> None:
         # As pandas calls a column without a name; blanks are left to `load_columns`.
         names = [n if n.strip() else f"Unnamed: {at}" for at, n in enumerate(head)]
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        if twice:
-            said = f"{self._path} has columns of the same name: {', '.join(twice)}"
-            other = f"give each its own; pandas calls the second `{twice[0]}.1`"
-            raise DomainError(f"{said}\nhelp: {other}")
+        refuse_twins(names, self._path)
         self._names, self._pieces = names, [[] for _ in names]
 
 

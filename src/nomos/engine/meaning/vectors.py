@@ -31,13 +31,9 @@ def raise_power(base: Any, exponent: Any) -> Any:
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-    "**": raise_power,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "%": operator.mod, "**": raise_power,
+}  # fmt: skip
 
 
 def is_vector(value: Any) -> bool:
@@ -155,8 +151,7 @@ def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
         a, b = (np.asarray(to_host(side), dtype=object) for side in (left, right))
         if is_vector(left) and is_vector(right) and a.shape != b.shape:
             raise ValueError(f"`isclose` of shapes {list(a.shape)} and {list(b.shape)}")
-        pairs = np.broadcast(a, b)
-        return all(isclose(one, other, rel, abs) for one, other in pairs)
+        return all(isclose(one, other, rel, abs) for one, other in np.broadcast(a, b))
     if isinstance(left, str) and isinstance(right, str):
         return left == right
     return math.isclose(left, right, rel_tol=rel, abs_tol=abs)

@@ -161,8 +161,7 @@ class Chunk:
             return None
         self._marked = False
         gone = self._fate != Fate.STAYS
-        reasons = self._reason[gone]
-        self.left.append((self.rows[gone], self._fate[gone], reasons))
+        self.left.append((self.rows[gone], self._fate[gone], self._reason[gone]))
         index: Array = np.flatnonzero(~gone)
         self.keep(index)
         return index

@@ -55,8 +55,7 @@ def list_of(evaluator: Evaluator, name: str, at: At, scope: Scope) -> list[Any] 
     members: list[list[Any]] = []
     count = evaluator.chunk.count(at)
     while (item := core.item_name(name, len(members))) in scope:
-        values = evaluator.variable(scope[item], at)
-        members.append(each(values, count))
+        members.append(each(evaluator.variable(scope[item], at), count))
     return [list(row) for row in zip(*members, strict=True)] if members else None
 
 
@@ -83,8 +82,7 @@ def index(evaluator: Evaluator, expr: core.Index, at: At, scope: Scope) -> Any:
         return evaluator.variable(cell, at)
     listed = evaluator.value(expr.items, at, scope)
     number = evaluator.value(expr.index, at, scope)
-    found = vector.item(listed, number)
-    return evaluator.or_each(found, item_at, [listed, number], at)
+    return evaluator.or_each(vector.item(listed, number), item_at, [listed, number], at)
 
 
 def label(evaluator: Evaluator, expr: core.Label, at: At, scope: Scope) -> Any:
@@ -284,5 +282,4 @@ def _fold(
 
 def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     """Call a function of the language, on whole columns where that gives the same."""
-    result = vector.built_in(name, values)
-    return evaluator.or_each(result, BUILT_INS[name], values, at)
+    return evaluator.or_each(vector.built_in(name, values), BUILT_INS[name], values, at)

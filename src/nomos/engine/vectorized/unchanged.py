@@ -30,8 +30,7 @@ def compared_functions(
         return frozenset()
     block = ast.Module(list(spec.code.statements), [])
     calls = [n for n in ast.walk(block) if isinstance(n, ast.Call)]
-    judges = _functions_of_answers(block, calls, models)
-    models = {*models} - judges
+    models = {*models} - _functions_of_answers(block, calls, models)
     asked = [call for call in calls if _name_of(call.func) in models]
     given = {_shape_of(spec, call) for call in asked}
     called = {id(call.func) for call in calls}

@@ -149,8 +149,7 @@ _SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
 def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     if diagnostic.severity is not Severity.WARNING:
         return False
-    line = source.line(source.line_at(diagnostic.at.start))
-    found = _SILENCE.search(line)
+    found = _SILENCE.search(source.line(source.line_at(diagnostic.at.start)))
     codes = [] if found is None else found[1].split(",")
     return diagnostic.code.slug in [code.strip() for code in codes]
 

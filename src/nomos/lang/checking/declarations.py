@@ -19,12 +19,9 @@ from nomos.lang.writing.format import format_expr
 Value = int | float | str | bool
 Library = Source | str  # a file to `use`, or why it cannot be read
 TYPES = {
-    "int": Type.INT,
-    "real": Type.REAL,
-    "bool": Type.BOOL,
-    "string": Type.STRING,
+    "int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING,
     "date": Type.DATE,
-}
+}  # fmt: skip
 _LARGEST = 5000  # nodes of a definition, with all that it uses
 _LONGEST_SHOWN = 60  # characters of a definition that a note repeats
 _DRAWS = ("randInt", "randReal")

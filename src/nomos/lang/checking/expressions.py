@@ -267,8 +267,7 @@ def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     for index in expr.indices:
         scope.check_index(index)
         name = scope.fresh_name(index.name)
-        span = scope.place_of(index.span)
-        variable = core.Variable(name, span=span, type=Type.INT)
+        variable = core.Variable(name, span=scope.place_of(index.span), type=Type.INT)
         scope.local = {**scope.local, index.name: variable}
         scope.bound |= {name}
         names.append(name)

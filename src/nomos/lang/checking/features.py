@@ -84,8 +84,7 @@ def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> No
     if isinstance(value, core.Unseen):
         _check_unseen(scope, known, value)
     elif isinstance(value.value, str) and value.value not in levels:
-        shown = list_names([f'"{x}"' for x in levels])
-        words = {"name": value.value, "known": shown}
+        words = {"name": value.value, "known": list_names([f'"{x}"' for x in levels])}
         help = suggest_nearest(value.value, levels)
         scope.report(Code.UNKNOWN_LEVEL, value.span, **words, help=help)
 

@@ -94,8 +94,7 @@ def index_outputs(
 
 def _move_to(span: Any, expr: Any) -> Any:
     """Return an expression that stands where its name does."""
-    moved = map_children(expr, lambda part: _move_to(span, part))
-    return replace(moved, span=span)
+    return replace(map_children(expr, lambda part: _move_to(span, part)), span=span)
 
 
 def repeat_block(code: core.Code, outputs: Sequence[str], times: int) -> core.Code:

@@ -12,7 +12,7 @@ from nomos.lang.checking.calls import find_signature, resolve_call, resolve_func
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
-from nomos.lang.checking.types import wrong_type
+from nomos.lang.checking.types import RECORD, check_types
 from nomos.lang.python.block import PythonCode
 from nomos.lang.python.flow import ParamValues, always_assigned, count_invocations
 from nomos.lang.reading import syntax
@@ -21,12 +21,8 @@ from nomos.lang.types import BUILT_IN, MAX_INT, Type
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Mod: "%",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%",
+}  # fmt: skip
 
 
 def check_block(
@@ -139,8 +135,7 @@ class _Block:
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
         whole = self.python.span_of(cast("ast.expr", node))  # all these have places
-        text = self.scope.source.slice(whole)
-        found = re.search(rf"\b{name}\b", text)
+        found = re.search(rf"\b{name}\b", self.scope.source.slice(whole))
         start = whole.start + (found.start() if found else 0)
         return Span(start, start + len(name))
 
@@ -161,8 +156,7 @@ class _Block:
             return
         if name in self.scope.definitions:
             help = "the block is Python: work it out in a `var` behind the block"
-            span = self.python.span_of(node)
-            self.scope.report_undeclared(span, name, (), help)
+            self.scope.report_undeclared(self.python.span_of(node), name, (), help)
             return
         if name in self.values or name in self.scope.symbols:
             return
@@ -181,24 +175,17 @@ class _Block:
         starred = any(isinstance(argument, ast.Starred) for argument in call.args)
         plain = not (call.keywords or starred)
         count = len(call.args) if plain else None
-        self._check_no_list(name, call.args)
+        known = find_signature(self.scope, name)
+        if known is not None and known.batched and len(call.args) == 1:
+            given = self._as_core_expr(call.args[0])
+            if given.type is Type.LIST:  # of which a model takes one
+                check_types(self.scope, f"`{name}`", RECORD, "a record", given)
         function = resolve_function(self.scope, at, name, count)
         of_records = [BUILT_IN[n] for n in ("label", "getFeat", "setFeat")]
         if plain and any(function is one for one in of_records):
-            given = tuple(map(self._as_core_expr, call.args))
+            parts = tuple(map(self._as_core_expr, call.args))
             whole = self.python.span_of(call)
-            resolve_call(self.scope, syntax.Name(name, span=at), given, whole)
-
-    def _check_no_list(self, name: str, arguments: Sequence[ast.expr]) -> None:
-        """Report a list of inputs that is handed to a model, which takes one of them."""
-        known = find_signature(self.scope, name)
-        if known is None or not known.batched or len(arguments) > 1:
-            return
-        for node in arguments:
-            if isinstance(node, ast.Name) and node.id in self.scope.sizes:
-                help = f"ask for each of them: `[{name}(x) for x in {node.id}]`"
-                at, got = self.python.span_of(node), Type.LIST.value
-                wrong_type(self.scope, at, f"`{name}`", "a record", got, help)
+            resolve_call(self.scope, syntax.Name(name, span=at), parts, whole)
 
     def _as_core_expr(self, node: ast.expr) -> core.Expr:
         """Return a name or a text of the block with its type, which others have not."""

@@ -91,25 +91,14 @@ _MADE: dict[str, Callable[[Token], Any]] = {
 }
 # The rules whose parts are the fields of a node, in their order.
 _NODES = {
-    "import_": syntax.Import,
-    "use": syntax.Use,
-    "input": syntax.Input,
-    "output": syntax.Output,
-    "repeats": syntax.Repeats,
-    "var": syntax.Var,
-    "requires": syntax.Requires,
-    "between": syntax.Between,
-    "membership": syntax.Membership,
-    "conditional": syntax.Conditional,
-    "index": syntax.Index,
-    "comprehension": syntax.Comprehension,
-    "unary": syntax.Unary,
-    "feature": syntax.Feature,
-    "named": syntax.Named,
-    "given": syntax.Given,
+    "import_": syntax.Import, "use": syntax.Use, "input": syntax.Input,
+    "output": syntax.Output, "repeats": syntax.Repeats, "var": syntax.Var,
+    "requires": syntax.Requires, "between": syntax.Between, "call": syntax.Call,
+    "membership": syntax.Membership, "conditional": syntax.Conditional,
+    "index": syntax.Index, "comprehension": syntax.Comprehension, "unary": syntax.Unary,
+    "feature": syntax.Feature, "named": syntax.Named, "given": syntax.Given,
     "update": syntax.Update,
-    "call": syntax.Call,
-}
+}  # fmt: skip
 
 
 def _meaningful_parts(children: list[Any]) -> list[Any]:

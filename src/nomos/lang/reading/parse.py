@@ -55,8 +55,7 @@ def parse_spec(source: Source, kept: Kept | None = None) -> tree.Parsed:
         return _parse_library_spec(source) or _parse_with_mistakes(source, None, kept)
     if end is None:
         return _parse_with_mistakes(source, None, kept)
-    span = Span(opening, end + 1)
-    block = syntax.Block(source.text[opening + 1 : end], span=span)
+    block = syntax.Block(source.text[opening + 1 : end], span=Span(opening, end + 1))
     if kept is not None:
         return _parse_with_mistakes(source, block, kept)
     try:

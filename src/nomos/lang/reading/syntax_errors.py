@@ -197,22 +197,10 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
 
 _OPERAND = {"NAME", "NUMBER", "STRING", "LPAR"}
 _WORDS = {
-    "NAME": "a name",
-    "SEMICOLON": "`;`",
-    "RPAR": "`)`",
-    "COMMA": "`,`",
-    "RSQB": "`]`",
-    "GETS": "`:=`",
-    "LPAR": "`(`",
-    "COLON": "`:`",
-    "RBRACE": "`}`",
-    "NUMBER": "a number",
-    "STRING": "a string",
-    "THEN": "`then`",
-    "ELSE": "`else`",
-    "IN": "`in`",
-    "FOR": "`for`",
-}
+    "NAME": "a name", "SEMICOLON": "`;`", "RPAR": "`)`", "COMMA": "`,`", "RSQB": "`]`",
+    "GETS": "`:=`", "LPAR": "`(`", "COLON": "`:`", "RBRACE": "`}`", "NUMBER": "a number",
+    "STRING": "a string", "THEN": "`then`", "ELSE": "`else`", "IN": "`in`", "FOR": "`for`",
+}  # fmt: skip
 
 
 def _describe_expected(expected: set[str]) -> str:

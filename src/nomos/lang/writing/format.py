@@ -142,8 +142,7 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
         case syntax.Unary(operator="!", operand=operand):
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
             operation = isinstance(operand, syntax.Binary | syntax.Membership)
-            least = _SIGN if operation else _NOT
-            return ("!", _part_doc(operand, least))
+            return ("!", _part_doc(operand, _SIGN if operation else _NOT))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _operand_doc(operand, _SIGN))
         case syntax.Binary(operator="**", left=left, right=right):
@@ -194,8 +193,7 @@ def _conditional_doc(expr: syntax.Conditional) -> Doc:
         lines.append((Line(" "), "then ", _operand_doc(rest.yes, _IMPLIES)))
         rest = rest.no
         if isinstance(rest, syntax.Conditional):
-            test = _operand_doc(rest.test, _IMPLIES)
-            lines.append((Line(" "), "else if ", test))
+            lines.append((Line(" "), "else if ", _operand_doc(rest.test, _IMPLIES)))
     lines.append((Line(" "), "else ", _expr_doc(rest)))
     return Group((head, Nest(tuple(lines))))
 

@@ -134,5 +134,4 @@ def _silence_warning(diagnostic: Diagnostic, source: Source) -> Fix:
     line, _ = source.locate(diagnostic.at.start)
     end = source.line_starts[line - 1] + len(source.line(line))
     remark = f"  # nomos: ignore[{diagnostic.code.slug}]"
-    title = "Silence this warning here"
-    return Fix(title, ((Span(end, end), remark),), is_sure=False)
+    return Fix("Silence this warning here", ((Span(end, end), remark),), is_sure=False)

@@ -13,11 +13,7 @@ _KINDS = {
     syntax.Import: Kind.Module,
     syntax.Param: Kind.Constant,
     syntax.Def: Kind.Function,
-    syntax.Input: Kind.Variable,
-    syntax.Pair: Kind.Variable,
-    syntax.Var: Kind.Variable,
-    syntax.Output: Kind.Variable,
-}
+}  # the others are variables
 
 
 def document_symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
@@ -43,7 +39,11 @@ def _title_of(
     match statement:
         case syntax.Declaration(name=name):
             word = document.source.slice(span).split(maxsplit=1)[0]
-            return f"{word} {name.name}", _KINDS[type(statement)], name.span
+            return (
+                f"{word} {name.name}",
+                _KINDS.get(type(statement), Kind.Variable),
+                name.span,
+            )
         case syntax.Use(path=path):
             return f"use {path.value}", Kind.File, path.span
         case syntax.Requires(condition=condition):

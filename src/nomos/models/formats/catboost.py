@@ -95,8 +95,7 @@ class CatboostModel(Booster):
             known = ends if np.isfinite(ends).all() else (0.0, 1.0)
             values = draw.uniform(*known, _PROBED)
             if place in self.categories:
-                levels = getattr(feature, "levels", ("0",))
-                values = draw.choice(levels, _PROBED)
+                values = draw.choice(getattr(feature, "levels", ("0",)), _PROBED)
             columns.append(values.astype(object))
         return np.column_stack(columns)
 
@@ -117,8 +116,7 @@ class CatboostModel(Booster):
 
     def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width)
-        return _model_trees(self.model, self.classes, columns)
+        return _model_trees(self.model, self.classes, as_they_are(width))
 
 
 def _other_spellings(level: str) -> Iterator[str]:

@@ -39,7 +39,6 @@ from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.kinds import ModelKind
 from nomos.models.load import load_model
-from nomos.models.recognise import ModelFile
 from nomos.models.screening.ubjson import check_json_depth
 from nomos.structures.model import Structure
 
@@ -284,15 +283,11 @@ def load_guarded(path: Path, *, trust: bool) -> GuardedModel:
     return GuardedModel(load_model(file, trust=trust), guard, str(path))
 
 
-def _is_guarded(file: ModelFile) -> bool:
-    return file.head.startswith(_HEAD)
-
-
 KIND = ModelKind(
     name="guarded model",
     shown=("a repaired model behind a guard", "`nn.repaired.json`"),
     needs="what the model behind it needs",
-    is_mine=_is_guarded,
+    is_mine=lambda file: file.head.startswith(_HEAD),
     load=load_guarded,
     types=(f"{__name__}:GuardedModel",),
     adapt=lambda model, name: model,

@@ -256,10 +256,6 @@ def _is_exported(file: ModelFile) -> bool:
     return file.is_archive and ("archive_format" in file.inner or has_program)
 
 
-def _is_saved(file: ModelFile) -> bool:
-    return file.head.startswith(_BEFORE_ZIP) or "data.pkl" in file.inner
-
-
 EXPORTED = ModelKind(
     name="torch.export file",
     shown=("torch, saved by `torch.export.save`", "`model.pt2`"),
@@ -284,7 +280,7 @@ SAVED = ModelKind(
         "`weights.pt@module:factory`, or a whole module with trust",
     ),
     extra="torch",
-    is_mine=_is_saved,
+    is_mine=lambda f: f.head.startswith(_BEFORE_ZIP) or "data.pkl" in f.inner,
     load=load_saved,
     takes_precision=True,
     flavour=("pytorch", "model_data", "data"),

@@ -217,8 +217,7 @@ class Ledger:
     ) -> bool:
         """Count a request before it is sent; False where a limit does not allow it."""
         with self._writing():
-            spent = self.spent_in(campaign)
-            requests = sum(one.requests for one in spent.values())
+            requests = sum(one.requests for one in self.spent_in(campaign).values())
             if terms.calls is not None and requests >= terms.calls:
                 return False
             if cost > self.money_left(phase, terms):
@@ -287,8 +286,7 @@ class Ledger:
             if taken[0][0] >= count:
                 return None
             return self._file.execute(
-                "INSERT INTO turns (endpoint, until) VALUES (?, ?)",
-                (endpoint, latest),
+                "INSERT INTO turns (endpoint, until) VALUES (?, ?)", (endpoint, latest)
             ).lastrowid
 
     def end_turn(self, turn: int, seconds: float) -> None:

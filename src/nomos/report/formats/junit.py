@@ -75,8 +75,7 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(view))
         picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
-        detail = f"{picture}\n{ids}\n{remarks}"
-        _add_outcome(case, "failure", "violated", said, detail)
+        _add_outcome(case, "failure", "violated", said, f"{picture}\n{ids}\n{remarks}")
     elif (
         ruling.status or result.problem or counts.flaky or result.verdict == "undecided"
     ):

@@ -85,8 +85,7 @@ def html_page(
 ) -> str:
     """Return the page; with rulings, a section to sign stands first."""
     views = view_properties(results)
-    bugs = [_clearest_first(one) for one in views]
-    cards = write_cards(bugs)
+    cards = write_cards([_clearest_first(one) for one in views])
     sections = []
     for key, one, some in zip(link_names(views), views, cards, strict=True):
         about = _property_facts(one), plot_curve(one.results)

@@ -188,8 +188,7 @@ class Bugs:
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
             ranks = enumerate(some, self.totals.isolated_reruns + start + 1)
-            cases = [new.case_of(n)._replace(rank=rank) for rank, n in ranks]
-            ran = confirm(cases)
+            ran = confirm([new.case_of(n)._replace(rank=rank) for rank, n in ranks])
             outcomes += ran
             if len(ran) < len(some):
                 break

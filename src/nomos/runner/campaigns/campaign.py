@@ -224,8 +224,7 @@ class Campaign:
         ends = self.meter.find_ends().get("search", math.inf)
         if not self.stop and time.time() >= ends:
             self.stop = LATE
-        counts = self.counts()
-        events.append(Progress(self.subject, self.seed, counts, self.next_case))
+        events.append(Progress(self.subject, self.seed, self.counts(), self.next_case))
         return events
 
     def _take(self, evaluated: EvaluatedChunk, confirm: Confirm) -> list[Event]:

@@ -115,8 +115,7 @@ class Worker:
 
     def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        terms = self.setting.terms
-        self.lease = Lease(grant, self.report_calls, terms, watch.beat)
+        self.lease = Lease(grant, self.report_calls, self.setting.terms, watch.beat)
         try:
             with under_lease(self.lease):
                 value = getattr(self, method)(*arguments)

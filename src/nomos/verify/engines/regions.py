@@ -115,8 +115,7 @@ class Regions:
         slots = group.slots
         lines = [self.line(slot, float(one.low), float(one.high)) for slot in slots]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
-        is_real = isinstance(one.feature, Real)
-        return Wide(variable, base, slope, is_real)
+        return Wide(variable, base, slope, isinstance(one.feature, Real))
 
     def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""

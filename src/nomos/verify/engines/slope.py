@@ -333,12 +333,10 @@ class SlopeSearch:
             chosen = first + np.arange(2), *others
             found.append(combinations(self.components, chosen)[0])
         sizes = [size_of(variables) for variables in found]
-        names = found[0]
-        together = {n: np.concatenate([one[n] for one in found]) for n in names}
+        together = {n: np.concatenate([one[n] for one in found]) for n in found[0]}
         said = self.cases.ask(self.cases.rows(self.record, together, sum(sizes)))
         labels = (said[:, None] == self.model.labels).argmax(axis=1)
-        ends = np.cumsum(sizes)[:-1]
-        split = np.split(labels, ends)
+        split = np.split(labels, np.cumsum(sizes)[:-1])
         for part, variables, own in zip(parts, found, split, strict=True):
             own = own.reshape(int(part.state[0][1] - part.state[0][0]) + 2, -1)
             bad = self._find_forbidden(own[:-1], own[1:])

@@ -29,8 +29,7 @@ def require_change(
     for call in calls[1:]:
         changed = [name for name in call if call[name] != calls[0][name]]
         for name in changed:
-            at = call[name].span
-            test = core.Compare("!=", call[name], calls[0][name], span=at)
+            test = core.Compare("!=", call[name], calls[0][name], span=call[name].span)
             if test in guards or _differs_always(test, draws):
                 return []
             tests.append(test)

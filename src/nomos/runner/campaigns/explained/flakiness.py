@@ -52,8 +52,8 @@ _SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
 # them, all batches are run again after each of these pauses.
 _PAUSES_S = (0.05, 0.05)
 _LONGEST = 40  # characters of an output
-# Libraries that take long to import: the next fresh process has them already.
-_SLOW = frozenset({"pandas", "scipy"})
+# Libraries that take long to import: the next fresh process has them and their parts already.
+_SLOW = frozenset({"pandas", "scipy", "sklearn"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,13 @@ def check_cases(
         len(flaky),
         flaky[0] if flaky else "",
         error,
-        tuple(sorted(_SLOW & sys.modules.keys())),
+        tuple(sorted(filter(_is_slow, sys.modules))),
     )
+
+
+def _is_slow(module: str) -> bool:
+    library, _, part = module.partition(".")
+    return library in _SLOW and not part.startswith("_") and "." not in part
 
 
 def _rerun_isolated(
@@ -262,8 +267,7 @@ def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> 
     elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
         comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
     else:
-        outputs = outcome.outputs or outcome.values
-        comparison.compare(place, outputs, "in isolation")
+        comparison.compare(place, outcome.outputs or outcome.values, "in isolation")
 
 
 def _compare_batches(
@@ -288,8 +292,7 @@ def _compare_batches(
         }
         for number, row in enumerate(rows.tolist()):
             outputs = {name: column[number] for name, column in values.items()}
-            how = f"in a batch of {len(here)}"
-            comparison.compare(int(here[row]), outputs, how)
+            comparison.compare(int(here[row]), outputs, f"in a batch of {len(here)}")
 
 
 def with_flakiness(
@@ -315,10 +318,7 @@ def with_flakiness(
     if result.verdict != "violated":
         calls = (sampled + 2 * found.cases) * counts.k
         analysis = replace(
-            analysis,
-            sampled=sampled,
-            model_calls=calls,
-            unvaried=sample.unvaried,
+            analysis, sampled=sampled, model_calls=calls, unvaried=sample.unvaried
         )
     problem, verdict = found.error, result.verdict
     if found.flaky > accepted * found.cases:
