@@ -216,6 +216,30 @@ def test_an_estimator_that_changes_the_names_of_columns_gets_those(
     )
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_truth_values_of_a_frame_of_categories_are_truth_values(gaps: bool) -> None:
+    library = pytest.importorskip("lightgbm")
+    is_new = np.resize(np.array([True, False, None if gaps else True], object), 300)
+    homes = HOMES.assign(is_new=is_new)
+    homes = homes.astype({"town": "category", "is_new": "category" if gaps else bool})
+    model = library.LGBMRegressor(n_estimators=5, verbose=-1)
+    model.fit(homes, PRICES + 9 * (is_new == True))  # noqa: E712
+    levels = ("FALSE", "TRUE")
+    schema = Schema(
+        Real("size", 0, 9),
+        Category("town", LEVELS),
+        Category("is_new", ("", *levels) if gaps else levels),
+    )
+    new = [
+        ("", *levels).index({True: "TRUE", False: "FALSE"}.get(x, "")) for x in is_new
+    ]
+    codes = np.array(new) - (not gaps)
+    rows = np.column_stack([homes["size"], homes.town.cat.codes, codes])
+    assert np.allclose(
+        load_model(model, schema=schema).predict(rows), model.predict(homes)
+    )
+
+
 def test_a_regressor_of_catboost_has_no_classes_and_an_array_no_names() -> None:
     model, _ = fitted("catboost")
     assert load_model(model).classes is None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nomos.domain import Flag, Integer, Schema
+from nomos.domain import Flag, Integer, Real, Schema
 from nomos.errors import NotProvable
 from nomos.verify import ProofOptions, verify
 from tests.sizes import one_of
@@ -137,3 +137,41 @@ def test_members_that_are_no_trees_are_refused() -> None:
     domain = domain_of(SCHEMA, model, ROWS, model.predict)
     with pytest.raises(NotProvable, match="of a Ridge: only trees are joined"):
         verify(spec_of(SPEC.format(ensures="d1 <= 99"), domain), domain)
+
+
+MOVED = """\
+import small;
+input x1;
+input other;
+requires abs(x1.r - other.r) <= 0.25;
+var x2 := x1[r := other.r];
+output d1;
+output d2;
+{{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}}
+ensures {ensures};
+"""
+
+
+@pytest.mark.parametrize("weight", [3.0, -0.7, 0.0])
+def test_linear_models_are_proved_where_real_features_change(weight: float) -> None:
+    from sklearn import linear_model, pipeline, preprocessing
+
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(-2, 5, 50), rng.integers(0, 2, 50)])
+    scaled = preprocessing.StandardScaler(), linear_model.LinearRegression()
+    model = pipeline.make_pipeline(*scaled).fit(rows, rows @ [weight, 1.5])
+    domain = domain_of(Schema(Real("r", -2, 5), Flag("c")), model, rows, model.predict)
+    reach = 0.25 * abs(weight)
+    for ensures, holds in (
+        (f"abs(d1 - d2) <= {reach + 0.01}", True),
+        (f"abs(d1 - d2) <= {reach - 0.01}", False),
+        (f"isclose(d1, d2, rel := 0, abs := {reach + 0.01})", True),
+        (f"d1 - d2 < {reach - 0.01}", False),
+        ("x1.r > other.r ==> d1 >= d2 - 1e-6", weight >= 0),
+    ):
+        text = MOVED.format(ensures=ensures)
+        proof = verify(spec_of(text, domain), domain, options=PATIENT)
+        assert proof.verdict == ("holds" if holds else "violated"), ensures

@@ -47,7 +47,12 @@ def command(output: Path, sign_off: bool, store: Path | None, **trusted: Any) ->
 
     with api.open_store(store) as opened:
         folder, named = opened.path.parent, collect_trusted_settings(**trusted)
-        results = [_with_live(result, folder, named) for result in opened.newest()]
+        why: dict[str, list[str]] = {}  # specs by why they are shown as recorded
+        results = [_with_live(one, folder, named, why) for one in opened.newest()]
+        for cause, specs in why.items():  # one cause is said once
+            is_or_are = "is" if len(specs) == 1 else "are"
+            said = f"{', '.join(specs)} {is_or_are} shown as recorded: {cause}"
+            echo(f"warning: {said}", err=True)
         config = load_config(project_root(folder))
         names = ("max_rate", "baseline", "min_cases")
         gate = make_gate(**config.complete(**dict.fromkeys(names)))
@@ -71,7 +76,9 @@ def command(output: Path, sign_off: bool, store: Path | None, **trusted: Any) ->
     echo(f"wrote {os.path.relpath(output)}: {properties}, {count_of(bugs, 'bug')}")
 
 
-def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
+def _with_live(
+    result: Result, folder: Path, trusted: dict[str, str], why: dict[str, list[str]]
+) -> Result:
     """Let the bugs of a result be run again to draw them, where they can be."""
     from nomos.errors import NomosError
 
@@ -79,7 +86,6 @@ def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
         live = api.live_of(result.subject, folder, trusted)
         assert live.ready_job is not None  # it is loaded here, or told why not
     except NomosError as error:
-        spec = result.subject.spec
-        echo(f"warning: {spec} is shown as recorded: {error}", err=True)
+        why.setdefault(str(error), []).append(result.subject.spec)
         return result
     return replace(result, live=live)

@@ -217,14 +217,19 @@ def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
     return pd.DataFrame(made)
 
 
+def levels_in_frame(feature: Category) -> list[Any]:
+    """Return levels as pandas reads them: gaps, and truth values if there are no others."""
+    words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
+    if {*feature.levels} - MISSING <= _TRUTHS.keys():
+        words |= _TRUTHS
+    return [words.get(level, level) for level in feature.levels]
+
+
 def _frame_column(feature: Feature, column: Array, dates: str) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
-        words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
-        if {*feature.levels} - MISSING <= _TRUTHS.keys():
-            words |= _TRUTHS
-        levels = [words.get(x, x) for x in feature.levels]
+        levels = levels_in_frame(feature)
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)

@@ -12,8 +12,8 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.dates import Dated
-from nomos.domain.reading.csvfile import to_frame
-from nomos.domain.schema import MISSING, Category
+from nomos.domain.reading.csvfile import levels_in_frame, to_frame
+from nomos.domain.schema import Category
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter, NoScores, find_columns
 from nomos.models.extras import as_model_error, distrust, need
@@ -129,16 +129,17 @@ class EstimatorModel(Adapter):
         assert self.schema is not None
         assert self.columns is not None
         frame = to_frame(array, self.schema, dates=dates)
-        own = find_columns(
-            self.columns, frame.columns
-        )  # LightGBM changes blanks in them
+        # Some libraries change the blanks in names.
+        own = find_columns(self.columns, frame.columns)
         if not texts:
             import pandas as pd
 
             kinds = {
-                f.name: pd.CategoricalDtype([x for x in f.levels if x not in MISSING])
+                f.name: pd.CategoricalDtype(
+                    dict.fromkeys(x for x in levels_in_frame(f) if x == x)
+                )
                 for f in self.schema.features
-                if isinstance(f, Category)
+                if isinstance(f, Category) and frame[f.name].dtype != bool
             }
             frame = frame.astype(kinds)
         return frame[own].set_axis(self.columns, axis=1)

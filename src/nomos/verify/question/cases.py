@@ -71,11 +71,17 @@ class AskedCases:
         return find_violated(self.question, self.answer_calls(rows), variables)
 
     def answer_calls(self, rows: Sequence[Array]) -> list[Array]:
-        """Return all answers about the rows of all calls: each function is asked once."""
-        answers = self.question.answers
-        parts: dict[tuple[str, int], Array] = {}
+        """Return all answers about the rows of all calls: each function is asked once.
+
+        It is not asked where no ensures looks at its answers: they are 0 then.
+        """
+        answers, used = self.question.answers, self.question.used
+        nothing = np.zeros(len(rows[0]), int)
+        parts = {(one.function, one.call): nothing for one in answers}
         for function, ask in self.asks.items():
-            own = [a.call for a in answers if a.function == function]
+            own = [answers[n].call for n in used if answers[n].function == function]
+            if not own:
+                continue
             said = ask(np.concatenate([rows[call] for call in own]))
             ends = np.cumsum([len(rows[call]) for call in own])[:-1]
             parts |= {(function, call): part

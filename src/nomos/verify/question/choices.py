@@ -32,6 +32,8 @@ def expand_call(
 
     `feature` is that whose value the first argument is, if it is one's.
     """
+    if not values:
+        raise NotProvable("this is of no items, which is an error", span)
     match name:
         case "abs":
             (value,) = values

@@ -78,6 +78,12 @@ class Question:
     ensures: tuple[core.Expr, ...]
 
     @property
+    def used(self) -> tuple[int, ...]:
+        """The places of the answers of which an ensures says something."""
+        named = {name for one in self.ensures for name in variables(one)}
+        return tuple(n for n in range(len(self.answers)) if f"{ANSWER}{n}" in named)
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The functions that are asked."""
         return tuple(dict.fromkeys(answer.function for answer in self.answers))
@@ -272,8 +278,9 @@ class _Run:
         count, body = len(expr.indices), expr.body
         is_fold = expr.word in ("min", "max", "mean")
         if expr.over is not None or (expr.condition is not None and is_fold):
-            what = f"`{expr.word}` of items that differ by case is no formula"
-            raise NotProvable(what, expr.span)
+            raise NotProvable(
+                f"`{expr.word}` is of items that differ by case", expr.span
+            )
         if expr.condition is not None:
             body = _restrict_body(expr, expr.condition)
         for chosen in list_indices(expr.size, count, expr.is_ordered):
@@ -292,10 +299,8 @@ class _Run:
             return reduce(
                 lambda a, b: core.Logic(sign, a, b, span=span), parts or [none]
             )
-        if is_fold and parts:
-            return expand_call(expr.word, parts, None, span)
         if is_fold:
-            raise NotProvable("this is of no items, which is an error", span)
+            return expand_call(expr.word, parts, None, span)
         if expr.word == "count":
             parts = [core.Conditional(p, single, zero, span=span) for p in parts]
         return reduce(

@@ -17,7 +17,7 @@ and says (`Path.rounding`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Paths:
 
     def __init__(self, cases: AskedCases, model: Layers) -> None:
         question = cases.question
-        if len(question.calls) != 2 or len(model.weights) < 2:
+        if len(question.calls) != 2:
             raise NotProvable("a path joins two calls of a network")
         self.cases, self.model = cases, model
         # Sums of the first layer are made as for one call.
@@ -108,6 +108,17 @@ class Paths:
             ends.append((low, high))
         self.columns = np.stack(columns, axis=1)
         self.low, self.high = np.array(ends).T
+        if len(model.weights) == 1:
+            self._add_idle_layer()
+
+    def _add_idle_layer(self) -> None:
+        """Let the sums of a linear model pass ReLUs, raised so that these never cut."""
+        size = np.abs(self.columns) @ np.maximum(np.abs(self.low), np.abs(self.high))
+        lift = size + np.abs(self.base) + 1
+        self.base = self.base + lift
+        weights = (*self.model.weights, np.eye(len(lift)))
+        biases = (self.model.biases[0] + lift, -lift)
+        self.model = replace(self.model, weights=weights, biases=biases)
 
     def _add_columns(
         self,
