@@ -179,3 +179,20 @@ def test_forms_that_differ_by_case_are_refused_with_their_place(
     with pytest.raises(NotProvable, match=reason) as caught:
         verify(spec, domain)
     assert "small.nom:" in caught.value.picture(spec.source)
+
+
+def test_a_function_of_the_domain_is_not_taken_for_a_built_in_one() -> None:
+    model = models()["logistic"]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    type(domain).abs = lambda self, number: -number  # type: ignore[attr-defined]  # of its own
+    text = FORMS["a definition"].replace("ordered(d1, d2)", "abs(d1 - d2) <= 0")
+    with pytest.raises(NotProvable, match="`abs` is not declared to be a model"):
+        verify(spec_of(text, domain), domain)
+
+
+def test_a_calculation_that_is_no_sum_says_what_is() -> None:
+    model = models()["network"]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    text = FORMS["a definition"].replace("ordered(d1, d2)", "d1 * d2 > -99")
+    with pytest.raises(NotProvable, match="no sum: a proof knows"):
+        verify(spec_of(text, domain), domain)

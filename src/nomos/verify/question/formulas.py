@@ -161,7 +161,10 @@ def linear(expr: core.Expr) -> Sum:
     try:
         return weigh_variables(expr)
     except NoSum as error:
-        why = "this is calculated in a way that is no sum"
+        why = (
+            "this is calculated in a way that is no sum: a proof knows +, -, abs, min and "
+            "max of answers, and factors that are constant"
+        )
         raise NotProvable(why, error.span) from None
 
 
