@@ -51,11 +51,12 @@ paper: $(VENV)/.paper
 train-study: $(VENV)/.study
 	$(BIN)/python -m casestudies.lunar.guided.study $(STUDY)
 
-# Promises of released libraries: an hour or two. Results that are there are kept:
-# remove casestudies/results/in-the-wild.json to run all of it anew.
+# Promises of released libraries: an hour or two. It may be interrupted, and goes on where
+# it was: remove casestudies/results/in-the-wild.json to run all of it anew.
 wild: $(VENV)/.all
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.study
 	OMP_NUM_THREADS=1 $(BIN)/python -m casestudies.libraries.page --scripts
+	$(BIN)/python -m casestudies.libraries.reports
 	$(BIN)/python -m casestudies.libraries.page --show casestudies/results/in-the-wild.json
 
 # Studies of models that come inside packages, at a small setting, in minutes; one whose

@@ -28,7 +28,13 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy and torch are imported
 
-from nomos.train.evaluate import Bench, Evaluation, Records, find_scale
+from nomos.train.evaluate import (
+    Bench,
+    Evaluation,
+    Records,
+    SwappableModel,
+    find_scale,
+)
 from nomos.train.repair import Repair, load_properties, repair
 
 CASES = Path(__file__).parents[1] / "casestudies"
@@ -128,8 +134,8 @@ def unseen(
     domain = properties[0].imported.domain(str(model), "unseen", *given)
     records = Records(domain.inputs(), domain.labels())
     scale = find_scale(domain.decide, records)
-    bench = Bench(properties, domain, records, scale)
-    return bench.evaluate("decide", seed=2024, budget=BUDGET)
+    bench = Bench(properties, domain, records, "decide", SwappableModel(None), scale)
+    return bench.evaluate(seed=2024, budget=BUDGET)
 
 
 def measure_study(case: str, seed: int, folder: Path) -> str:

@@ -4,7 +4,7 @@
 
 COMPAS' felony_inc by `nomos.run` as it is by default (the flakiness check on; groups, rules and
 smaller cases are made when somebody looks at them: that is "shown"), on five models, at the
-violation rates that these have, beside
+violation rates that these have, with the calls of the model and the rows in them, beside
 
 - an expert's numpy program, which draws as many cases at once, asks the model for each
   different row once, judges and deduplicates;
@@ -145,6 +145,7 @@ def measure(
         experts.append(expert(case, rows, predict, cases))
         cost = campaign(case, predict, cases, explain=True)
         ours.append(cost.seconds * cases)
+        calls, rows_sent = cost.calls, cost.sent  # before anything is shown
         began = time.process_time()
         assert cost.result.analysis is not None
         assert cost.result.analysis.groups
@@ -160,6 +161,7 @@ def measure(
     told = "-" if gem is None else f"{1e3 * gem * cases:.0f}"
     return (
         f"{name:9}{cases:>8,}{counts.violations / cases:>10.2%}{row_us:>9.2f}"
+        f"{calls:>7}{rows_sent:>9,}"
         f"{1e3 * mine:>10.1f}{1e3 * median(shown):>9.1f}{1e3 * best:>10.1f}{mine / best:>8.1f}{above:>10.1f}"
         f"{1e3 * median(loops):>10.0f}{1e3 * median(others):>12.0f}{told:>12}"
         f"  {'yes' if is_met else 'no'}"
@@ -167,7 +169,8 @@ def measure(
 
 
 HEAD = (
-    f"{'model':9}{'cases':>8}{'violated':>10}{'µs/row':>9}{'Nomos ms':>10}{'shown':>9}"
+    f"{'model':9}{'cases':>8}{'violated':>10}{'µs/row':>9}{'calls':>7}{'rows':>9}"
+    f"{'Nomos ms':>10}{'shown':>9}"
     f"{'expert ms':>10}{'times':>8}{'above ms':>10}{'loop ms':>10}{'Hypoth. ms':>12}"
     f"{'gemtest ms':>12}  goal met"
 )

@@ -125,6 +125,7 @@ class Cost:
     seconds: float
     sent: int
     result: Result
+    calls: int = 0  # of the model, with `sent` rows in all
 
 
 def campaign(
@@ -153,7 +154,7 @@ def campaign(
         shrink=explain,
     )
     assert result.counts.tests == cases, result.reason
-    return Cost(watch.seconds / cases, sum(sent), result)
+    return Cost(watch.seconds / cases, sum(sent), result, len(sent))
 
 
 def explaining(case: Property, name: str, predict: Predict, rounds: int) -> None:

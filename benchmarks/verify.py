@@ -81,6 +81,9 @@ def main() -> None:
     parser.add_argument("--thirty", action="store_true", help="thirty common models")
     parser.add_argument("--ensense", help="a clone of formal-trust-AI/ensense")
     parser.add_argument("--vnncomp", help="a clone of VNN-COMP/vnncomp2026_benchmarks")
+    parser.add_argument(
+        "--keep", default="", help="a file of lines, which are not asked again"
+    )
     arguments = parser.parse_args()
     if arguments.thirty or arguments.ensense or arguments.vnncomp:
         sys.path.insert(0, str(ROOT))

@@ -62,7 +62,7 @@ class Module:
         ),
         ({"inputs": {"f0": [1, 2]}}, "^inputs are a dict: give a frame, or a list of"),
         ({"inputs": "rows.csv"}, "^inputs are a str: give a frame, or a list of"),
-        ({"inputs": pd.concat([FRAME, FRAME[["a"]]], axis=1)}, "of one name: a$"),
+        ({"inputs": pd.concat([FRAME, FRAME[["a"]]], axis=1)}, "of the same name: a\n"),
         ({"spec": None}, "^a spec is a text or the path of a file, not a NoneType$"),
     ],
 )

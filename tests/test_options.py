@@ -40,13 +40,20 @@ NO_NUMBERS: list[Any] = [
     *("many", "", b"5", [], {}, (1,), 1j, Decimal("NaN"), np.bool_(True), True, False),
     *(Hostile(), NAN, INF, -INF, np.nan, np.array([1, 2])),
 ]
-WRONG: dict[type, list[Any]] = {
-    accepted.TakesWhole: [*NO_NUMBERS, 0, -1, -3, 2.5, "5", 2**60, np.int64(-1)],
-    accepted.TakesConfirm: [*NO_NUMBERS, 0, -3, 2.5, "ALL", "some"],
-    accepted.TakesNumber: [*NO_NUMBERS, -1, -0.5, 1e300, "5"],
-    accepted.TakesSeconds: [*NO_NUMBERS, 0, -1, 1e300, "5", "5x", "0s", "-5m"],
-    accepted.TakesShare: [*NO_NUMBERS, 1, 1.5, -0.1, "100%", "2 %%", "-1%"],
-    accepted.TakesWord: [
+
+
+def converter(kind: accepted.Kind) -> str:
+    """Return the name of what makes values of a kind."""
+    return kind.convert.__qualname__.partition(".")[0]
+
+
+WRONG: dict[str, list[Any]] = {
+    "take_whole": [*NO_NUMBERS, 0, -1, -3, 2.5, "5", 2**60, np.int64(-1)],
+    "_convert_confirm": [*NO_NUMBERS, 0, -3, 2.5, "ALL", "some"],
+    "take_number": [*NO_NUMBERS, -1, -0.5, 1e300, "5"],
+    "_convert_seconds": [*NO_NUMBERS, 0, -1, 1e300, "5", "5x", "0s", "-5m"],
+    "_convert_share": [*NO_NUMBERS, 1, 1.5, -0.1, "100%", "2 %%", "-1%"],
+    "take_word": [
         "",
         "gided",
         "mutatd",
@@ -58,9 +65,9 @@ WRONG: dict[type, list[Any]] = {
         [],
         b"x",
     ],
-    accepted.TakesFlag: [0, 1, "yes", "", [], NAN, np.int64(1), Hostile()],
-    accepted.TakesText: ["", "  ", 3, True, b"host", [], NAN],
-    accepted.TakesRate: [
+    "_convert_flag": [0, 1, "yes", "", [], NAN, np.int64(1), Hostile()],
+    "_convert_text": ["", "  ", 3, True, b"host", [], NAN],
+    "_convert_rate": [
         "",
         "60",
         "0/s",
@@ -75,7 +82,7 @@ WRONG: dict[type, list[Any]] = {
 CASES = [
     (name, value)
     for name, kind in accepted.OPTIONS.items()
-    for value in WRONG[type(kind)]
+    for value in WRONG[converter(kind)]
     if not (name == "inputs" and not isinstance(value, str))  # a table, there
 ]
 SPEC = "input x;\noutput d;\n{ d = f(x) }\nensures d >= 0;\n"
@@ -86,21 +93,21 @@ FLAGS = {
     "cpus": "--worker-cpus",
     "gpus": "--worker-gpus",
 }
-TEXTS: dict[type, list[str]] = {
-    accepted.TakesWhole: ["0", "-1", "2.5", "nan", "inf", "many", "", "1e300", "True"],
-    accepted.TakesConfirm: ["0", "-3", "2.5", "ALL", "", "nan"],
-    accepted.TakesNumber: ["-1", "nan", "inf", "1e300", "soon", "", "1,5"],
-    accepted.TakesSeconds: ["-1", "nan", "inf", "1e300", "soon", "", "0s", "-5m"],
-    accepted.TakesShare: ["1", "150%", "-0.1", "nan", "%", "two", ""],
-    accepted.TakesWord: ["", "gided", "mutatd", "rya", "colums", "CPU", "3"],
-    accepted.TakesText: ["", "  "],
-    accepted.TakesRate: ["", "60", "0/s", "60/day", "many/s", "1.5/s"],
+TEXTS: dict[str, list[str]] = {
+    "take_whole": ["0", "-1", "2.5", "nan", "inf", "many", "", "1e300", "True"],
+    "_convert_confirm": ["0", "-3", "2.5", "ALL", "", "nan"],
+    "take_number": ["-1", "nan", "inf", "1e300", "soon", "", "1,5"],
+    "_convert_seconds": ["-1", "nan", "inf", "1e300", "soon", "", "0s", "-5m"],
+    "_convert_share": ["1", "150%", "-0.1", "nan", "%", "two", ""],
+    "take_word": ["", "gided", "mutatd", "rya", "colums", "CPU", "3"],
+    "_convert_text": ["", "  "],
+    "_convert_rate": ["", "60", "0/s", "60/day", "many/s", "1.5/s"],
 }
 TYPED = [
     (name, text)
     for name, kind in accepted.OPTIONS.items()
     if name != "default_budget"
-    for text in TEXTS.get(type(kind), [])
+    for text in TEXTS.get(converter(kind), [])
 ]
 
 

@@ -21,14 +21,15 @@ from casestudies.libraries.findings import (
     finding_of,
 )
 from casestudies.libraries.promises import PROMISES, learners_of
+from casestudies.libraries.promises.sources import Source
 from casestudies.libraries.study import CASES, RESULTS, SEEDS, read, write
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "casestudies" / "in-the-wild.md"
 SCRIPTS = HERE / "shown"
-SHOW = "python -m casestudies.libraries.page --show"
 OFTEN = 8  # of the fresh seeds
+SHOW = "python -m casestudies.libraries.page --show"
 CONVERTER = ("converted_is_same", "exported_is_same")
 COLUMNS = {
     "sklearn": "scikit-learn",
@@ -134,11 +135,17 @@ def run_script(path: Path) -> str:
             command,
             stdout=subprocess.PIPE,
             text=True,
-            timeout=120,
+            timeout=600,
             check=True,
             cwd=folder,
         )
     return done.stdout
+
+
+def source_of(finding: Finding, cause: dict[str, Any]) -> Source:
+    """Return where the promise is made that a cause breaks."""
+    sources = PROMISES[finding.promise]
+    return next(one for one in sources if cause["learner"] in one.learners)
 
 
 def section(study: dict[str, Any], finding: Finding) -> list[str]:
@@ -148,9 +155,7 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
         return []
     own = [e for f, e, _ in causes(study) if f is finding]
     campaigns = {(e["learner"], e["promise"]): e for e in own}.values()
-    source = next(
-        s for s in PROMISES[finding.promise] if cause["learner"] in s.learners
-    )
+    source = source_of(finding, cause)
     path = f"casestudies/libraries/shown/{finding.name.replace('-', '_')}.py"
     code = (ROOT / path).read_text(encoding="utf-8").rstrip()
     printed = study["shown"][finding.name]
@@ -160,10 +165,10 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
         "",
         f"> {source.sentence}",
         "",
-        f"({_where(source.where)}.) {finding.argument}",
+        f"({where_words(source.where)}.) {finding.argument}",
         "",
         *(f"- {_rate(campaign, finding)}" for campaign in campaigns),
-        f"- Public report: {finding.report}.",
+        f"- Public report: {finding.report}{_own_report(finding)}.",
         "",
         f"<!-- not run: it needs the library; {path} -->",
         "```python",
@@ -178,7 +183,15 @@ def section(study: dict[str, Any], finding: Finding) -> list[str]:
     ]
 
 
-def _where(where: str) -> str:
+def _own_report(finding: Finding) -> str:
+    if "none found" not in finding.report:
+        return ""
+    path = f"casestudies/libraries/reports/{finding.name}/REPORT.md"
+    return f" (`{path}` is one to paste)"
+
+
+def where_words(where: str) -> str:
+    """Say where a promise is made."""
     return f"[page]({where})" if where.startswith("http") else f"docstring in `{where}`"
 
 
@@ -226,7 +239,8 @@ def sources() -> list[str]:
         why = re.search(r"# (.+)\nparam tolerance", spec)
         lines += [f"**{promise}**: {about} {why[1] if why else ''}", ""]
         lines += [
-            f"- {_names(s.learners)}: “{s.sentence}” ({_where(s.where)})" for s in given
+            f"- {_names(s.learners)}: “{s.sentence}” ({where_words(s.where)})"
+            for s in given
         ]
         lines.append("")
     return lines

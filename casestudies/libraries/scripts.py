@@ -99,7 +99,7 @@ def _monotone(c: Configuration) -> list[str]:
         f"model = {maker(constrained)}.fit(X, y)",
         f"low, high = model.{asking(c)}({pair}){taken}",
         f'print("expected: the second is not {word} than the first")',
-        'print("seen:", float(low), float(high))',
+        'print("seen:", round(float(low), 6), round(float(high), 6))',
     ]
 
 
@@ -121,7 +121,7 @@ def _interaction(c: Configuration) -> list[str]:
         f"model = {maker(apart)}.fit(X, y)",
         f"both, neither, first, others = model.{ask}({asked})",
         'print("expected: the first feature adds the same, whatever the others are")',
-        'print("seen:", float(first - neither), float(both - others))',
+        'print("seen:", round(float(first - neither), 6), round(float(both - others), 6))',
     ]
 
 
@@ -130,7 +130,8 @@ def _compared(c: Configuration, one: str, other: str, fits: list[str]) -> list[s
         *data(c),
         *fits,
         'print("expected: the same numbers")',
-        f'print("seen:", {one}.tolist(), {other}.tolist())',
+        # The last digits are those of the machine.
+        f'print("seen:", *(numpy.round(a, 6).tolist() for a in ({one}, {other})))',
     ]
 
 
@@ -195,7 +196,7 @@ def _converted(c: Configuration) -> list[str]:
         "session = onnxruntime.InferenceSession(onnx)",
         "seen = session.run(None, {session.get_inputs()[0].name: x})[-1]",
     ]
-    return _compared(whole, f"model.{ask}(X)", "numpy.array(seen)", fits)
+    return _compared(whole, f"model.{ask}(X)", "seen", fits)
 
 
 def _to_onnx(c: Configuration, ask: str) -> list[str]:

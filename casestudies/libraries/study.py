@@ -26,6 +26,7 @@ from casestudies.libraries.configurations import Configuration, from_data
 from casestudies.libraries.findings import finding_of
 from casestudies.libraries.promises import PROMISES, learners_of
 from casestudies.libraries.shrink import causes_of, with_fewest_settings
+from nomos.files import write_whole
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results" / "in-the-wild.json"
@@ -219,7 +220,7 @@ def workers(isolate: bool) -> dict[str, Any]:
 def write(study: dict[str, Any], out: Path) -> None:
     """Write the results, and the versions that they are of."""
     study["versions"] = {name: version_of(name) for name in PACKAGES}
-    out.write_text(json.dumps(study, indent=1) + "\n")
+    write_whole(out, json.dumps(study, indent=1).encode() + b"\n")  # or not at all
 
 
 def version_of(package: str) -> str:

@@ -32,31 +32,11 @@ if TYPE_CHECKING:
     from nomos.models import load_model
 
 __all__ = [
-    "Discard",
-    "Domain",
-    "DomainError",
-    "ModelError",
-    "NomosError",
-    "Schema",
-    "SpecError",
-    "StoreError",
-    "Unreadable",
-    "__version__",
-    "asking",
-    "assert_holds",
-    "batched",
-    "concurrent",
-    "load_model",
-    "random",
-    "relations",
-    "run",
-    "run_specs",
-    "select_answers",
-    "spec",
-    "tensors",
-    "texts",
-    "transformations",
-]
+    "Discard", "Domain", "DomainError", "ModelError", "NomosError", "Schema",
+    "SpecError", "StoreError", "Unreadable", "__version__", "asking", "assert_holds",
+    "batched", "concurrent", "load_model", "random", "relations", "run", "run_specs",
+    "select_answers", "spec", "tensors", "texts", "transformations",
+]  # fmt: skip
 
 # Loaded when first asked for, so that `import nomos` and `nomos --help` cost nothing.
 _HOMES = {

@@ -7,13 +7,13 @@ with words that go after the option's name.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Real
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 from nomos.errors import NomosError
 
@@ -31,273 +31,207 @@ _TIME = re.compile(
 )
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a whole number with its thousands parted
 _LONGEST_SHOWN = 80  # characters of a wrong value
+_LARGEST_REAL = 1e9
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}  # of rates, in seconds
 
 
+@dataclass(frozen=True, eq=False)
 class Kind:
-    """Values of one kind; `wanted` says which, in the words of an error."""
+    """Values of one kind; `wanted` says which, in the words of an error.
+
+    `convert` returns the value of what a program gives, and raises what Python raises where
+    it is none of this kind. `parse` reads a text; `words` are those that may be meant.
+    """
 
     wanted: str
+    convert: Callable[[Any], Any]
+    parse: Callable[[str], Any] = str
+    words: tuple[str, ...] = ()
 
     def accept(self, given: Any) -> Any:
         """Return the value of what a program gives."""
         try:
-            return self._convert(given)
+            return self.convert(given)
         except (TypeError, ValueError, OverflowError, ArithmeticError):
-            words = f"takes {self.wanted}, not {_show_given(given)}{self._hint(given)}"
+            hint = meant(given, self.words) if isinstance(given, str) else ""
+            words = f"takes {self.wanted}, not {_show_given(given)}{hint}"
         raise ValueError(words)
 
     def parse_text(self, text: str) -> Any:
         """Return the value of a text."""
         with suppress(ValueError):
-            return self.accept(self._parse(text))
+            return self.accept(self.parse(text))
         return self.accept(text)
 
-    def _convert(self, given: Any) -> Any:
-        """Return a value; raises what Python raises where it is none of this kind."""
-        raise NotImplementedError
 
-    def _parse(self, text: str) -> Any:
-        return text
-
-    def _hint(self, given: Any) -> str:
-        return ""
-
-
-@dataclass(frozen=True)
-class TakesWhole(Kind):
+def take_whole(least: int | None = 1, most: int | None = LARGEST_COUNT) -> Kind:
     """Whole numbers, also those of numpy and reals without a fraction; never booleans."""
 
-    least: int | None = 1
-    most: int | None = LARGEST_COUNT
-
-    @property
-    def wanted(self) -> str:  # type: ignore[override]
-        """The words of an error."""
-        least = "" if self.least is None else f" from {self.least} on"
-        is_usual = self.most in (None, LARGEST_COUNT)
-        return f"a whole number{least if is_usual else f' from {self.least} to {self.most}'}"
-
-    def _convert(self, given: Any) -> int:
+    def convert(given: Any) -> int:
         number: Any = _check_real(given)
         value = int(number)
-        low = value if self.least is None else self.least
-        high = value if self.most is None else self.most
+        low = value if least is None else least
+        high = value if most is None else most
         if value != number or not low <= value <= high:
             raise ValueError
         return value
 
-    def _parse(self, text: str) -> Any:
-        if _GROUPED.fullmatch(text):
-            text = text.replace(",", "")
-        try:
-            return int(text)
-        except ValueError:
-            return float(text)
+    ends = "" if least is None else f" from {least} on"
+    if most not in (None, LARGEST_COUNT):
+        ends = f" from {least} to {most}"
+    return Kind(f"a whole number{ends}", convert, _parse_number)
 
 
-@dataclass(frozen=True)
-class TakesNumber(Kind):
-    """Finite real numbers in a range."""
+def take_number(wanted: str, least: float, *, is_above: bool = False) -> Kind:
+    """Finite real numbers in a range; `is_above` says that `least` itself is none."""
 
-    wanted: str
-    least: float
-    most: float = 1e9
-    is_above: bool = False  # whether `least` itself is none of them
-
-    def _convert(self, given: Any) -> float:
+    def convert(given: Any) -> float:
         value = float(_check_real(given))
-        is_low = value <= self.least if self.is_above else value < self.least
-        if is_low or not value <= self.most:
+        is_low = value <= least if is_above else value < least
+        if is_low or not value <= _LARGEST_REAL:
             raise ValueError
         return value
 
-    def _parse(self, text: str) -> float:
-        return float(text)
+    return Kind(wanted, convert, float)
 
 
-@dataclass(frozen=True)
-class TakesSeconds(TakesNumber):
-    """Seconds as a number, or times with units."""
-
-    def _convert(self, given: Any) -> float:
-        match = _TIME.fullmatch(given) if isinstance(given, str) else None
-        if match is None or not given:
-            return super()._convert(given)
-        units = (86400, 3600, 60, 1, 1e-3)
-        parts = zip(match.groups(), units, strict=True)
-        return super()._convert(sum(float(n) * unit for n, unit in parts if n))
-
-
-class TakesShare(Kind):
-    """Shares such as `2%` or 0.02: at least 0, less than 1."""
-
-    wanted = "a share such as 2% or 0.02, less than 1"
-
-    def _convert(self, given: Any) -> float:
-        if isinstance(given, str):
-            given = given.strip()
-            share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
-        else:
-            share = float(_check_real(given))
-        if not 0 <= share < 1:
-            raise ValueError
-        return share
-
-
-class TakesRate(Kind):
-    """Rates such as `60/min`, as a number of calls and of seconds."""
-
-    wanted = "a rate such as 5/s, 60/min or 1000/h"
-    metavar = "RATE"
-    _SECONDS: ClassVar[dict[str, float]] = {"s": 1.0, "min": 60.0, "h": 3600.0}
-
-    def _convert(self, given: Any) -> tuple[int, float]:
-        if isinstance(given, tuple):
-            calls, seconds = given
-            return COUNT.accept(calls), SECONDS.accept(seconds)
-        calls, _, unit = str(given).partition("/")
-        if unit not in self._SECONDS:
-            raise ValueError
-        return COUNT.accept(int(calls)), self._SECONDS[unit]
-
-
-class TakesWord(Kind):
+def take_word(*words: str, pattern: str = "(?!)", more: str = "") -> Kind:
     """One of a few words; `pattern` lets more pass."""
 
-    def __init__(self, *words: str, pattern: str = "(?!)", more: str = "") -> None:
-        self.words, self._pattern = words, re.compile(pattern)
-        listed = [*words, more] if more else list(words)
-        self.wanted = f"{', '.join(listed[:-1])} or {listed[-1]}"
-
-    def _convert(self, given: Any) -> str:
-        is_known = given in self.words or self._pattern.fullmatch(given) is not None
+    def convert(given: Any) -> str:
+        is_known = given in words or re.fullmatch(pattern, given) is not None
         if not isinstance(given, str) or not is_known:
             raise ValueError
         return given
 
-    def _hint(self, given: Any) -> str:
-        return meant(given, self.words) if isinstance(given, str) else ""
+    *first, last = [*words, more] if more else words
+    return Kind(f"{', '.join(first)} or {last}", convert, words=words)
 
 
-class TakesConfirm(TakesWhole):
-    """How many violations are re-run in isolation: `all`, or a number."""
-
-    @property
-    def wanted(self) -> str:  # type: ignore[override]
-        """The words of an error."""
-        return f"`all` or {super().wanted}"
-
-    def _convert(self, given: Any) -> Any:
-        return (
-            given
-            if isinstance(given, str) and given == "all"
-            else super()._convert(given)
-        )
-
-
-class TakesFlag(Kind):
-    """True or false, also those of numpy; no number."""
-
-    wanted = "True or False"
-
-    def _convert(self, given: Any) -> bool:
-        is_numpys = str(getattr(given, "dtype", "")) == "bool" and given.shape == ()
-        if not (isinstance(given, bool) or is_numpys):
-            raise TypeError
-        return bool(given)
-
-
-class TakesText(Kind):
-    """A text with something in it."""
-
-    wanted = "a text"
-
-    def _convert(self, given: Any) -> str:
-        if not isinstance(given, str) or not given.strip():
-            raise TypeError
-        return given
-
-
-@dataclass(frozen=True)
-class TakesPath(Kind):
+def take_path(wanted: str, *more: Any) -> Kind:
     """Paths, and `more` words or values beside them."""
 
-    wanted: str
-    more: tuple[Any, ...] = ()
-
-    def _convert(self, given: Any) -> Any:
-        is_more = any(given is one for one in self.more)
+    def convert(given: Any) -> Any:
+        is_more = any(given is one for one in more)
         if not is_more and (not isinstance(given, str | PurePath) or not str(given)):
             raise TypeError
         return given
 
-
-class TakesSettings(Kind):
-    """Texts by name, as a command line gives them; numbers become texts."""
-
-    wanted = "texts and numbers by name"
-
-    def _convert(self, given: Any) -> dict[str, str]:
-        found = {}
-        for name, value in dict(given or {}).items():
-            if not isinstance(name, str):
-                raise TypeError
-            if not isinstance(value, str | bool | Real | PurePath):
-                raise TypeError
-            found[name] = str(value).lower() if isinstance(value, bool) else str(value)
-        return found
+    return Kind(wanted, convert)
 
 
-@dataclass(frozen=True)
-class TakesList(Kind):
+def take_list(kind: Kind, least: int = 0) -> Kind:
     """Several values of one kind."""
 
-    kind: Kind
-    least: int = 0
-
-    @property
-    def wanted(self) -> str:  # type: ignore[override]
-        """The words of an error."""
-        least = " with at least one" if self.least else ""
-        return f"a list{least}: each is {self.kind.wanted}"
-
-    def _convert(self, given: Any) -> list[Any]:
+    def convert(given: Any) -> list[Any]:
         if isinstance(given, str | bytes | Mapping):
             raise TypeError
-        found = [self.kind.accept(one) for one in given]
-        if len(found) < self.least:
+        found = [kind.accept(one) for one in given]
+        if len(found) < least:
             raise ValueError
         return found
 
+    some = " with at least one" if least else ""
+    return Kind(f"a list{some}: each is {kind.wanted}", convert)
 
-class TakesFunction(Kind):
-    """What can be called."""
 
-    wanted = "a function"
+def _parse_number(text: str) -> int | float:
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
-    def _convert(self, given: Any) -> Any:
-        if not callable(given):
+
+def _convert_seconds(given: Any) -> Any:
+    """Return seconds, given as a number or as times with units."""
+    match = _TIME.fullmatch(given) if isinstance(given, str) else None
+    if match is not None and given:
+        units = (86400, 3600, 60, 1, 1e-3)
+        parts = zip(match.groups(), units, strict=True)
+        given = sum(float(n) * unit for n, unit in parts if n)
+    return _PLAIN_SECONDS.convert(given)
+
+
+def _convert_share(given: Any) -> float:
+    if isinstance(given, str):
+        given = given.strip()
+        share = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    else:
+        share = float(_check_real(given))
+    if not 0 <= share < 1:
+        raise ValueError
+    return share
+
+
+def _convert_rate(given: Any) -> tuple[int, float]:
+    """Return a number of calls, and in how many seconds."""
+    if isinstance(given, tuple):
+        calls, seconds = given
+        return COUNT.accept(calls), SECONDS.accept(seconds)
+    calls, _, unit = str(given).partition("/")
+    if unit not in _UNITS:
+        raise ValueError
+    return COUNT.accept(int(calls)), _UNITS[unit]
+
+
+def _convert_confirm(given: Any) -> Any:
+    return given if isinstance(given, str) and given == "all" else COUNT.convert(given)
+
+
+def _convert_flag(given: Any) -> bool:
+    """Return a truth, also one of numpy; no number is one."""
+    is_numpys = str(getattr(given, "dtype", "")) == "bool" and given.shape == ()
+    if not (isinstance(given, bool) or is_numpys):
+        raise TypeError
+    return bool(given)
+
+
+def _convert_text(given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise TypeError
+    return given
+
+
+def _convert_settings(given: Any) -> dict[str, str]:
+    """Return texts by name, as a command line gives them; numbers become texts."""
+    found = {}
+    for name, value in dict(given or {}).items():
+        if not isinstance(name, str) or not isinstance(
+            value, str | bool | Real | PurePath
+        ):
             raise TypeError
-        return given
+        found[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return found
 
 
-COUNT = TakesWhole(1)
-FEW = TakesWhole(1, 100_000)
-AMOUNT = TakesNumber("a number from 0 on", 0)
-SECONDS = TakesSeconds("seconds, or a time such as 90s, 5m or 1h30m", 0, is_above=True)
-SHARE, FLAG, TEXT = TakesShare(), TakesFlag(), TakesText()
-SEED = TakesWhole(None, None)
+def _convert_function(given: Any) -> Any:
+    if not callable(given):
+        raise TypeError
+    return given
 
-FILE = TakesPath("a path")
-MODEL = TakesPath("the path or the name of a model")
-SETTINGS = TakesSettings()
+
+COUNT = take_whole()
+FEW = take_whole(1, 100_000)
+AMOUNT = take_number("a number from 0 to 1,000,000,000", 0)
+_PLAIN_SECONDS = take_number("seconds", 0, is_above=True)
+_TIMES = "seconds, or a time such as 90s, 5m or 1h30m"
+SECONDS = Kind(_TIMES, _convert_seconds, float)
+SHARE = Kind("a share such as 2% or 0.02, less than 1", _convert_share)
+FLAG, TEXT = Kind("True or False", _convert_flag), Kind("a text", _convert_text)
+SEED = take_whole(None, None)
+
+FILE = take_path("a path")
+MODEL = take_path("the path or the name of a model")
+SETTINGS = Kind("texts and numbers by name", _convert_settings)
 # What the other keywords of `run_specs` take.
 RUN: dict[str, Kind] = {
-    "models": TakesList(MODEL),
+    "models": take_list(MODEL),
     "settings": SETTINGS,
-    "seeds": TakesList(SEED, 1),
-    "store": TakesPath("True, False or a folder", (True, False)),
-    "handlers": TakesList(TakesFunction()),
+    "seeds": take_list(SEED, 1),
+    "store": take_path("True, False or a folder", True, False),
+    "handlers": take_list(Kind("a function", _convert_function)),
     "verify": FLAG,
 }
 
@@ -309,17 +243,17 @@ OPTIONS: dict[str, Kind] = {
     "calls": COUNT,
     "until_bug": FLAG,
     "max_crashes": COUNT,
-    "mode": TakesWord(*get_args(Mode)),
-    "search": TakesWord(*get_args(Search)),
-    "inputs": TakesWord(*get_args(Inputs)),
+    "mode": take_word(*get_args(Mode)),
+    "search": take_word(*get_args(Search)),
+    "inputs": take_word(*get_args(Inputs)),
     "batch": COUNT,
-    "confirm": TakesConfirm(1),
-    "repeats": TakesWhole(1, 1000),
-    "require": TakesWhole(1, 1000),
+    "confirm": Kind(f"`all` or {COUNT.wanted}", _convert_confirm, _parse_number),
+    "repeats": take_whole(1, 1000),
+    "require": take_whole(1, 1000),
     "resume": FLAG,
     "accept": FLAG,
-    "jobs": TakesWhole(1, 10_000),
-    "engine": TakesWord(*get_args(WorkerPool)),
+    "jobs": take_whole(1, 10_000),
+    "engine": take_word(*get_args(WorkerPool)),
     "isolate": FLAG,
     "call_timeout_s": SECONDS,
     "memory_limit_mb": COUNT,
@@ -329,16 +263,16 @@ OPTIONS: dict[str, Kind] = {
     "groups": FLAG,
     "shrink": FLAG,
     "recheck": FLAG,
-    "device": TakesWord(
+    "device": take_word(
         "cpu", "cuda", "mps", "auto", pattern=r"cuda:\d{1,4}", more="cuda:N"
     ),
-    "dtype": TakesWord(*get_args(Precision)),
+    "dtype": take_word(*get_args(Precision)),
     "accept_flaky": SHARE,
     "accept_unreadable": SHARE,
-    "concurrency": TakesWhole(1, 10_000),
-    "rate": TakesRate(),
-    "cache": TakesWord(*get_args(CacheMode)),
-    "max_cost": TakesNumber("an amount of money, more than 0", 0, is_above=True),
+    "concurrency": take_whole(1, 10_000),
+    "rate": Kind("a rate such as 5/s, 60/min or 1000/h", _convert_rate),
+    "cache": take_word(*get_args(CacheMode)),
+    "max_cost": take_number("an amount of money, more than 0", 0, is_above=True),
 }
 
 
@@ -363,8 +297,7 @@ def accept_option(name: str, kind: Kind, given: Any) -> Any:
 def meant(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean ...?` where a name is nearly a known one, else nothing."""
     by_lower = {one.lower().replace("_", "-"): one for one in known}
-    wrong = name.lower().replace("_", "-")
-    nearest = get_close_matches(wrong, by_lower, n=1)
+    nearest = get_close_matches(name.lower().replace("_", "-"), by_lower, n=1)
     return f"; did you mean `{by_lower[nearest[0]]}`?" if nearest else ""
 
 

@@ -7,13 +7,13 @@ plugin and notebooks use in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nomos.accepted import FILE, RUN, TakesList, accept_option, meant
+from nomos.accepted import FILE, RUN, accept_option, meant, take_list
 from nomos.errors import NomosError, StoreError
 
 if TYPE_CHECKING:  # help and mistakes do not wait for numpy
@@ -39,7 +39,7 @@ def find_specs(named: str | Path | Sequence[str | Path], **options: Any) -> Disc
     from nomos.runner.project.discovery import discover_specs
 
     every = [named] if isinstance(named, str | Path) else named
-    every = accept_option("specs", TakesList(FILE), every)
+    every = accept_option("specs", take_list(FILE), every)
     return discover_specs([str(one) for one in every], **options)
 
 
@@ -105,9 +105,7 @@ def run_specs(  # noqa: PLR0913 - keywords
         raise NomosError("`resume` needs a store, and `store` is False")
     given: dict[str, Any] = {"models": models, "settings": settings, "seeds": seeds}
     given |= {"store": store, "handlers": handlers, "verify": verify}
-    taken = {
-        name: accept_option(name, RUN[name], value) for name, value in given.items()
-    }
+    taken = {name: accept_option(name, RUN[name], v) for name, v in given.items()}
     found = find_specs(specs)
     loaded = {path: load_spec(path) for path in found.specs}
     jobs = partial(projects.list_jobs, loaded, taken["settings"], taken["models"])
@@ -235,19 +233,14 @@ def live_of(
 def _worker(root: Path, store: Path | None = None) -> Worker:
     """Return what runs the jobs of a project in this process, with its kept answers."""
     from nomos.domain.meter import Terms
+    from nomos.models.load import is_trusting
     from nomos.models.serving.ledger import DATABASE, FOLDER
     from nomos.runner.executors.worker import Setting, Worker
 
     terms = Terms()
     if store is not None and (file := store / FOLDER / DATABASE).exists():
         terms = Terms(cache="read", file=file)
-    return Worker(Setting(root, trust=_is_trusting(), terms=terms))
-
-
-def _is_trusting() -> bool:
-    from nomos.models.load import is_trusting
-
-    return is_trusting()
+    return Worker(Setting(root, trust=is_trusting(), terms=terms))
 
 
 def replay(
@@ -330,16 +323,13 @@ def select_answers(
 @contextmanager
 def _open_selecting(root: Path, how: Options, kept: bool | Path) -> Iterator[Selecting]:
     """Give what asks the models of a project, and keeps answers and costs as a run does."""
+    from nomos.models.load import is_trusting
     from nomos.runner.executors.worker import Setting
     from nomos.runner.projects import keeping_store, warn_user
     from nomos.runner.selecting import Selecting
     from nomos.runner.spending import Spending
 
-    store = keeping_store(root, warn_user, kept)
-    try:
+    with keeping_store(root, warn_user, kept) or nullcontext() as store:
         spending = Spending(root, how, store)
-        setting = Setting(root, how.mode, _is_trusting(), terms=spending.terms)
+        setting = Setting(root, how.mode, is_trusting(), terms=spending.terms)
         yield Selecting(spending, setting)
-    finally:
-        if store is not None:
-            store.close()

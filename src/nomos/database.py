@@ -29,14 +29,7 @@ _REMEDIES = {
 
 
 # What a damaged file, a full disk or a value that does not fit raise when they are met.
-_WORLD = (
-    OSError,
-    sqlite3.Error,
-    OverflowError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
+_WORLD = (OSError, sqlite3.Error, OverflowError, KeyError, TypeError, ValueError)
 
 
 def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:

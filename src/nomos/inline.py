@@ -90,29 +90,23 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     values for the params of the spec.
 
     With `inputs`, the spec needs no domain. They are a numpy array, a data frame of
-    pandas or polars (of more than a million rows a million are drawn), a list of records (dicts, tuples, arrays, strings) or a torch data
-    set. Each other keyword is then a function of the spec, written for many: it gets
-    what the model was trained on, an array, a frame or a list. Columns are features, by
-    name or by number; those of an array are called f0, f1 and so on.
+    pandas or polars (of more than a million rows a million are drawn), a list of records
+    (dicts, tuples, arrays, strings) or a torch data set. Each other keyword is then a
+    function of the spec, written for many: it gets what the model was trained on, an
+    array, a frame or a list. Columns are features, by name or by number; those of an
+    array are called f0, f1 and so on.
 
     `domain` is a class to run the spec with instead of the domain that it imports.
     `handlers` are called with each event.
 
     Raises SpecError where the spec is wrong.
     """
-    limits: dict[str, Any] = {
-        "budget": budget,
-        "time": time,
-        "calls": calls,
-        "until_bug": until_bug,
-        "search": search,
-        "jobs": jobs,
-    }
+    limits: dict[str, Any] = {"budget": budget, "time": time, "calls": calls}
+    limits |= {"until_bug": until_bug, "search": search, "jobs": jobs}
     named = [n for n in functions if n in OPTIONS and not callable(functions[n])]
     limits |= {n: functions.pop(n) for n in named}
-    if isinstance(inputs, str) and not (
-        isinstance(spec, SpecText) or _is_spec_text(spec)
-    ):
+    is_text = isinstance(spec, SpecText) or _is_spec_text(spec)
+    if isinstance(inputs, str) and not is_text:
         limits["inputs"], inputs = inputs, None  # the spec's file has a domain
     seed = accept_option("seed", SEED, seed)
     settings = _texts_of(settings, params, model)
@@ -120,12 +114,11 @@ def run(  # noqa: PLR0913 - keywords, each with a default
     inputs, labels = _sample_inputs(inputs, labels, limits)
     domain = _choose_domain(domain, inputs, labels, functions, wide)
     if domain is None:
-        if isinstance(spec, SpecText) or _is_spec_text(spec):
+        if isinstance(spec, SpecText) or is_text:
             raise NomosError("a spec that stands in a program needs `inputs`")
         more = {"store": store, "handlers": handlers, **limits}
-        return api.only_result(
-            api.run_specs(spec, settings=settings, seeds=[seed], **more)
-        )
+        found = api.run_specs(spec, settings=settings, seeds=[seed], **more)
+        return api.only_result(found)
     options = api.campaign_options(**limits)
     _refuse_workers(options)
     job = _build_job(*_load_spec_text(spec), domain, settings)
@@ -274,15 +267,13 @@ def _make_domain(
     """
     table = as_table(inputs)
     source: Any
+    members: dict[str, Any] = {"inputs": lambda self: source}
     if table is not None:
-        source = table.rows
+        source, members["schema"] = table.rows, table.schema
     else:
         source, found = _list_records(inputs)
         labels = found if labels is None else labels
     listed = None if labels is None else np.asarray(labels).tolist()
-    members: dict[str, Any] = {"inputs": lambda self: source}
-    if table is not None:
-        members["schema"] = table.schema
     if listed is not None:
         members["labels"] = lambda self: listed
     members["classes"] = {n: c for n, f in functions.items() if (c := _classes_of(f))}
@@ -310,9 +301,9 @@ def _build_method(
     It says what is wrong with the function, if that takes one record only.
     """
     has_answered = False
+    width = None if table is None else table.schema.width
 
     def restore_rows(column: Any) -> Any:
-        width = None if table is None else table.schema.width
         is_rows = isinstance(column, np.ndarray) and column.shape[1:] == (width,)
         return column if table is None or not is_rows else table.original(column)
 
@@ -341,9 +332,8 @@ def _list_records(inputs: Any) -> tuple[list[Any], list[Any] | None]:
     if hasattr(inputs, "to_list"):  # a column of a frame, which counts by its index
         inputs = inputs.to_list()
     if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__"):
-        raise NomosError(
-            f"inputs must be a table or a sequence of records, not a {kind}"
-        )
+        what = f"a table or a sequence of records, not a {kind}"
+        raise NomosError(f"inputs must be {what}")
     items = [inputs[number] for number in range(len(inputs))]
     if items and isinstance(items[0], tuple) and _is_tensor(items[0][0]):
         records = [np.asarray(item[0]) for item in items]

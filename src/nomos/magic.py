@@ -24,16 +24,14 @@ class _Options(argparse.ArgumentParser):
         raise NomosError(f"{message}\nhelp: %%nomos FRAME predict=model.predict")
 
 
-def _build_options() -> _Options:
-    options = _Options(prog="%%nomos", add_help=False)
-    options.add_argument("inputs")
-    options.add_argument("functions", nargs="*")
-    options.add_argument("--labels")
-    options.add_argument("--budget", type=int)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--name", default="property")
-    options.add_argument("--into", help="a variable that keeps the result")
-    return options
+_OPTIONS = _Options(prog="%%nomos", add_help=False)
+_OPTIONS.add_argument("inputs")
+_OPTIONS.add_argument("functions", nargs="*")
+_OPTIONS.add_argument("--labels")
+_OPTIONS.add_argument("--budget", type=int)
+_OPTIONS.add_argument("--seed", type=int, default=0)
+_OPTIONS.add_argument("--name", default="property")
+_OPTIONS.add_argument("--into", help="a variable that keeps the result")
 
 
 def nomos_magic(line: str, cell: str, shell: Any) -> Any:
@@ -43,12 +41,10 @@ def nomos_magic(line: str, cell: str, shell: Any) -> Any:
     `name=expression`. Both are read as Python, with the names of the notebook.
     """
     try:
-        given = _build_options().parse_intermixed_args(shlex.split(line))
+        given = _OPTIONS.parse_intermixed_args(shlex.split(line))
         result = _run_cell(given, cell, shell)
     except SpecError as error:
-        text = [
-            render_diagnostic(d, error.source, colour=False) for d in error.diagnostics
-        ]
+        text = [render_diagnostic(d, error.source) for d in error.diagnostics]
         echo("\n\n".join(text))
         return None
     except NomosError as error:
@@ -72,9 +68,8 @@ def _run_cell(given: argparse.Namespace, cell: str, shell: Any) -> Any:
     labels = None if given.labels is None else _evaluate_expression(given.labels, shell)
     limits = {} if given.budget is None else {"budget": given.budget}
     text = spec(cell, name=given.name)
-    return run(
-        text, inputs=inputs, labels=labels, seed=given.seed, **limits, **functions
-    )
+    more = {**limits, **functions}
+    return run(text, inputs=inputs, labels=labels, seed=given.seed, **more)
 
 
 def _evaluate_expression(expression: str, shell: Any) -> Any:

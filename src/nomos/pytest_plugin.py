@@ -19,7 +19,8 @@ def _taking(kind: str) -> Callable[[str], Any]:
         from nomos import accepted
 
         try:
-            return getattr(accepted, kind).parse_text(text)
+            own = accepted.OPTIONS.get(kind) or getattr(accepted, kind)
+            return own.parse_text(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(f"it {error}") from None
 
@@ -30,6 +31,14 @@ _OPTIONS = {
     "budget": (_taking("COUNT"), "N", "cases for each property"),
     "seed": (_taking("SEED"), "N", "same seed, same cases"),
     "min-cases": (_taking("COUNT"), "N", "a sample of fewer cases is red"),
+    "accept-unreadable": (
+        *(_taking("SHARE"), "SHARE"),
+        "pass where at most this share of answers cannot be read",
+    ),
+    "calls": (_taking("COUNT"), "N", "the most calls of the model for each test"),
+    "max-cost": (_taking("max_cost"), "AMOUNT", "the most that each test may cost"),
+    "rate": (_taking("rate"), "RATE", "the most requests, such as 60/min"),
+    "concurrency": (_taking("concurrency"), "N", "calls in flight at once (8)"),
     "max-rate": (
         *(_taking("SHARE"), "SHARE"),
         "pass where at most this share of cases (2%%) is violated",
@@ -127,6 +136,11 @@ class SpecItem(pytest.Item):
                 budget=given("--nomos-budget"),
                 default_budget=config.budget,
                 verify=given("--nomos-verify"),
+                calls=given("--nomos-calls"),
+                max_cost=given("--nomos-max-cost"),
+                rate=given("--nomos-rate"),
+                concurrency=given("--nomos-concurrency") or 8,
+                accept_unreadable=given("--nomos-accept-unreadable") or 0.0,
             )
 
     def repr_failure(
@@ -140,9 +154,8 @@ class SpecItem(pytest.Item):
 
         error = excinfo.value
         if isinstance(error, SpecError):
-            return "\n".join(
-                render_diagnostic(d, error.source) for d in error.diagnostics
-            )
+            drawn = (render_diagnostic(d, error.source) for d in error.diagnostics)
+            return "\n".join(drawn)
         if isinstance(error, PropertyViolated | NomosError):
             return printable(str(error))
         return super().repr_failure(excinfo, *args)

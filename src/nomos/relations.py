@@ -17,20 +17,10 @@ from nomos.texts.changing import load_wording
 _NO_WORD = re.compile(r"\W+")
 
 __all__ = [
-    "additive",
-    "better_when_easier",
-    "exchangeable",
-    "fair",
-    "invariant",
-    "like_missing",
-    "monotone",
-    "robust",
-    "symmetric",
-    "text_kinds",
-    "text_relation",
-    "transitive",
-    "triangle",
-]
+    "additive", "better_when_easier", "exchangeable", "fair", "invariant",
+    "like_missing", "monotone", "robust", "symmetric", "text_kinds", "text_relation",
+    "transitive", "triangle",
+]  # fmt: skip
 
 
 def monotone(
@@ -173,9 +163,8 @@ def text_relation(
     """
     known = load_wording()["relations"]
     if kind not in known:
-        raise ValueError(
-            f"no relation of texts is {kind!r}: there are {', '.join(known)}"
-        )
+        listed = ", ".join(known)
+        raise ValueError(f"no relation of texts is {kind!r}: there are {listed}")
     about, change, *ensures = known[kind]
     changed = "x2 != x1" if when is None else f"x2 != x1 && ({when})"
     title = _build_title("text", kind, about)
@@ -188,9 +177,8 @@ def symmetric(
     function: str = "similarity", *, tolerance: float = 0, when: str | None = None
 ) -> SpecText:
     """The order of two arguments does not matter."""
-    title = _build_title(
-        "symmetric", function, f"{function}(a, b) is {function}(b, a)."
-    )
+    about = f"{function}(a, b) is {function}(b, a)."
+    title = _build_title("symmetric", function, about)
     calls = {"d1": f"{function}(x1, x2)", "d2": f"{function}(x2, x1)"}
     same = _same_answer("d1", "d2", tolerance)
     return _build_spec_text(title, _declare_inputs(2), calls, same, when, tolerance)
@@ -290,9 +278,8 @@ def _build_spec_text(
 ) -> SpecText:
     name, about = title
     lines = [f"# {about}"]
-    lines += (
-        [f"param tolerance: real := {_format_number(tolerance)};"] if tolerance else []
-    )
+    tolerated = f"param tolerance: real := {_format_number(tolerance)};"
+    lines += [tolerated] if tolerance else []
     lines += opening
     lines += [] if when is None else [f"requires {when};"]
     lines += [f"output {output};" for output in calls]

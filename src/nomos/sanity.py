@@ -22,7 +22,6 @@ from nomos.domain.values import plain
 from nomos.engine.cases import ListedCases
 from nomos.engine.choices import EndlessRange
 from nomos.engine.engine import Engine
-from nomos.engine.program import Program
 from nomos.engine.vectorized.chunk import pad_choices
 from nomos.errors import NomosError
 from nomos.groups.features import raw_features
@@ -98,12 +97,13 @@ class SanityCheck:
 def check_sanity(prepared: Prepared, seed: int, options: Options) -> SanityCheck:
     """Run a spec with the model as it is, and with each fault planted in its answers."""
     options = replace(options, confirm=1, resume=False, accept=False)
-    called = _find_called_functions(prepared.engine.program)
+    program = prepared.engine.program
+    names = sorted(program.spec.code.called)
+    called = [name for name in names if program.find_batched(name) is not None]
     if not called:
         name = prepared.subject.property
-        raise NomosError(
-            f"{name}: its block calls no batched function to plant faults in"
-        )
+        said = "its block calls no batched function to plant faults in"
+        raise NomosError(f"{name}: {said}")
     noting, meter = _Noting(), Meter(options.calls)
     run = partial(_run_or_raise, seed=seed, options=options, meter=meter)
     as_it_is = run(_plant_fault(prepared, called, noting.note_answers), runs_left=4)
@@ -150,12 +150,6 @@ def _run_or_raise(
     if result.verdict == "failed":
         raise NomosError(f"{result.name}: {result.problem}")
     return result
-
-
-def _find_called_functions(program: Program) -> list[str]:
-    """Return the batched functions that the block calls."""
-    names = sorted(program.spec.code.called)
-    return [name for name in names if program.find_batched(name) is not None]
 
 
 def _plant_fault(prepared: Prepared, names: Sequence[str], wrong: Wrong) -> Prepared:
@@ -322,9 +316,8 @@ def _faults_of(
     if dip is not None:
         found["a dip in what is changed"] = _wrong_where(dip, lambda _: low)
     if subgroup is not None:
-        found["reversed for a subgroup"] = _wrong_where(
-            subgroup, answered.opposite_answer
-        )
+        reverse = _wrong_where(subgroup, answered.opposite_answer)
+        found["reversed for a subgroup"] = reverse
     found[f"always {low}"] = _wrong_where(None, lambda _: low)
     found[f"always {high}"] = _wrong_where(None, lambda _: high)
     return found

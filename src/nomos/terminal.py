@@ -12,9 +12,8 @@ ODD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_ODD_IN_A_LINE = re.compile(
-    f"{ODD.pattern}|\r(?!\n)"
-)  # it writes over what stands there
+# It writes over what stands there
+_ODD_IN_A_LINE = re.compile(f"{ODD.pattern}|\r(?!\n)")
 
 
 def printable(text: str) -> str:

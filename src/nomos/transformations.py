@@ -23,24 +23,10 @@ from nomos.domain.fields import Draws
 from nomos.texts.changing import TextChanges
 
 __all__ = [
-    "blurred",
-    "brighter",
-    "contrasted",
-    "cropped",
-    "lower_case",
-    "mirrored",
-    "misspelt",
-    "mixed",
-    "noisy",
-    "occluded",
-    "reordered",
-    "rotated",
-    "scaled",
-    "shifted",
-    "spaced_out",
-    "turned",
-    "upper_case",
-]
+    "blurred", "brighter", "contrasted", "cropped", "lower_case", "mirrored",
+    "misspelt", "mixed", "noisy", "occluded", "reordered", "rotated", "scaled",
+    "shifted", "spaced_out", "turned", "upper_case",
+]  # fmt: skip
 
 _COLOURS = (1, 3, 4)
 _BEYOND = 0.01  # of white: how far a pixel may be out of range, as after resizing
@@ -113,9 +99,8 @@ def turned(images: Any, quarters: Any) -> Any:
 def brighter(images: Any, percent: Any) -> Any:
     """Add to all pixels so many hundredths of white, or take them away; then clip."""
     white = _white_level(images)
-    return _clip_pixels(
-        images + _real_amounts(percent, images) * (white / 100), white, images
-    )
+    added = _real_amounts(percent, images) * (white / 100)
+    return _clip_pixels(images + added, white, images)
 
 
 @_for_columns
@@ -363,6 +348,5 @@ def mixed(sounds: Any, noises: Any, decibels: Any) -> Any:
         (x * x).mean(-1, keepdims=True).reshape(level.shape) for x in (sounds, noises)
     )
     loud = lib.where(against > 0, power / lib.where(against > 0, against, 1), 0)
-    return sounds + _as_type(
-        noises * lib.sqrt(loud) * 10 ** (-level / 20), sounds.dtype
-    )
+    added = noises * lib.sqrt(loud) * 10 ** (-level / 20)
+    return sounds + _as_type(added, sounds.dtype)

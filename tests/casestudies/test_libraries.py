@@ -1,15 +1,17 @@
 """Promises of libraries: configurations, the page from stored results, known findings."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import venv
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from casestudies.libraries import page, study
+from casestudies.libraries import page, reports, study
 from casestudies.libraries.changes import Changes
 from casestudies.libraries.configurations import Configuration, Drawn, draw, load, save
 from casestudies.libraries.findings import FINDINGS, finding_of
@@ -116,6 +118,17 @@ def test_three_promises_or_more_are_broken_each_with_a_short_script():
         first, second = STUDY["shown"][finding.name]
         assert first == second
         assert "expected" in first and "seen" in first
+
+
+def test_each_finding_that_nobody_reported_has_a_report_to_paste():
+    unknown = reports.unknown_findings(STUDY)
+    assert {finding.name for finding in unknown} == set(reports.FIXES)
+    for finding in unknown:
+        written = reports.REPORTS / finding.name / "REPORT.md"
+        assert written.read_text(encoding="utf-8") == reports.write_report(
+            STUDY, finding
+        )
+    assert len(list(reports.REPORTS.iterdir())) == len(unknown) >= 13
 
 
 @pytest.mark.slow
@@ -243,3 +256,23 @@ def test_a_script_shows_its_finding_on_the_versions_of_the_study(finding):
         pytest.skip(f"the study is of other versions: {here}")
     path = page.SCRIPTS / f"{finding.name.replace('-', '_')}.py"
     assert page.run_script(path) == STUDY["shown"][finding.name][0]
+
+
+@pytest.mark.slow
+def test_scripts_print_what_the_page_says_in_a_fresh_environment(tmp_path):
+    lock = page.HERE / "requirements.lock"
+    venv.create(tmp_path / "fresh", with_pip=True)
+    python = tmp_path / "fresh" / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "-q", "-r", lock]
+    installed = subprocess.run(pip, capture_output=True, text=True)
+    if installed.returncode:
+        pytest.skip(f"the lock file cannot be installed: {installed.stderr[-300:]}")
+    clean = {n: v for n, v in os.environ.items() if not n.startswith("PYTHON")}
+    said = {}
+    for finding in SHOWN:
+        path = page.SCRIPTS / f"{finding.name.replace('-', '_')}.py"
+        ran = subprocess.run(
+            [python, path], cwd=tmp_path, capture_output=True, text=True, env=clean
+        )
+        said[finding.name] = ran.stdout or ran.stderr[-300:]
+    assert said == {name: printed[0] for name, printed in STUDY["shown"].items()}

@@ -47,7 +47,7 @@ def original_rows(records: list[Any], domain: Any, frame: pd.DataFrame) -> pd.Da
 def original_cell(value: Any, column: pd.Series) -> Any:
     """Return a value that a spec sees as the owner's table has it."""
     if pd.api.types.is_bool_dtype(column):
-        return str(value) == "True"
+        return str(value).lower() == "true"
     if pd.api.types.is_numeric_dtype(column):
         return float("nan") if value == "" else float(value)
     if isinstance(value, float | int) and not isinstance(value, bool):

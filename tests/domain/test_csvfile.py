@@ -16,6 +16,7 @@ from nomos.domain.reading.csvfile import (
     feature_code,
     infer_features,
     load_columns,
+    read_labels,
     read_rows,
     to_frame,
 )
@@ -49,7 +50,7 @@ def test_line_ends_inside_quotes_belong_to_the_field(tmp_path: Path) -> None:
         ("", "has no rows below its head line"),
         ("a,b\n", "has no rows below its head line"),
         ("\n\n", "has no rows below its head line"),
-        ("a,b,a\n1,2,3\n", "has columns of the same name: a$"),
+        ("a,b,a\n1,2,3\n", "has columns of the same name: a\n.*`a.1`$"),
         ("a,b\n1,2\n\n3\n", "line 4 has 1 field, and the head line has 2$"),
         ("a,b\n1,2,3\n", "line 2 has 3 fields, and the head line has 2$"),
         ('a,b\n1,"2\n3,4\n5,6\n', "line 4: unexpected end of data$"),
@@ -121,6 +122,41 @@ def test_what_pandas_takes_for_a_gap_is_one_in_a_frame(tmp_path: Path) -> None:
     schema = Schema(*infer_features(load_columns(path), one_hot=False))
     frame = to_frame(read_rows(path, schema), schema)
     pandas.testing.assert_frame_equal(frame, pandas.read_csv(path), check_dtype=False)
+
+
+@pytest.mark.parametrize("words", [("True", "False"), ("TRUE", "FALSE"), ("true", "")])
+def test_truth_values_are_what_pandas_reads(tmp_path: Path, words: list[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "rows.csv"
+    path.write_text("is_new,n\n" + "".join(f"{word},1\n" for word in words), "utf-8")
+    schema = Schema(*infer_features(load_columns(path), one_hot=False))
+    frame, read = to_frame(read_rows(path, schema), schema), pandas.read_csv(path)
+    assert list(map(repr, frame["is_new"])) == list(map(repr, read["is_new"]))
+
+
+def test_columns_have_the_names_that_pandas_and_the_schema_give_them(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "rows.csv", ", age,town \n0,31,Aix\n1,32,Bern\n")
+    assert [*load_columns(path)] == ["Unnamed: 0", "age", "town"]
+    assert [*load_columns(path, [" age"])] == ["Unnamed: 0", " age", "town"]
+    for name in ("age", " age"):
+        assert read_rows(path, Schema(Integer(name, 0, 99))).tolist() == [[31], [32]]
+        assert read_labels(path, name).tolist() == [31, 32]
+    path = write(tmp_path / "twins.csv", "age, age\n1,2\n")
+    assert [*load_columns(path)] == ["age", " age"]
+
+
+def test_a_table_in_another_encoding_is_refused_with_what_mends_it(
+    tmp_path: Path,
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "rows.csv"
+    path.write_bytes("Ort,n\nKöln,1\n".encode("latin-1"))
+    with pytest.raises(DomainError, match="encoding='latin-1'"):
+        load_columns(path)
+    pandas.read_csv(path, encoding="latin-1").to_csv(path, index=False)
+    assert texts_of(path)["Ort"] == ["Köln"]
 
 
 def test_blanks_in_a_cell_are_a_part_of_it(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from nomos import DomainError
+from nomos.domain.reading import cells as cells_module
 from nomos.domain.reading import splitting
 from nomos.domain.reading.cells import Cells, make_piece, number
 from nomos.domain.reading.csvfile import load_columns
@@ -101,7 +102,11 @@ def test_a_ragged_row_is_told_with_its_line_wherever_it_stands(
             load_columns(path)
 
 
-def test_numbers_of_a_column_are_those_of_its_cells() -> None:
+@pytest.mark.parametrize("has_wide", [cells_module._HAS_WIDE, False])
+def test_numbers_of_a_column_are_those_of_its_cells(
+    has_wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells_module, "_HAS_WIDE", has_wide)
     chance = Chance(1)
     made = [
         repr((chance.random() - 0.5) * 10.0 ** chance.randint(-8, 12))
@@ -136,6 +141,10 @@ def test_numbers_of_a_column_are_those_of_its_cells() -> None:
     for cell in CELLS:
         alone = Cells([make_piece([cell])]).numbers()
         assert (alone is None) == (number(cell) is None), cell
+
+
+def test_a_zero_byte_in_a_cell_ends_no_number() -> None:
+    assert Cells([make_piece(["12" + "\0" * 40 + "3"])]).numbers() is None
 
 
 def test_different_cells_are_counted_wherever_they_stand() -> None:

@@ -32,6 +32,10 @@ NUMBERS = (
     "(x1.joined - date('2024-01-15')) % 7", "(max {a} in ps[{i}]: ps[{i}][{a}])", "x1[age := {n}].age",
     "getFeat(x1, 'age')", "getFeat(x1, 0)", "getFeat(setFeat(x1, 'share', {n}), 1)", "x1[size := 'middle'].size",
     "(sum {a}, {b} in ps: norm(ps[{a}] - ps[{b}]))", "(mean {a} in ys: ys[{a}].age)", "min({n}, inf)", "MAX_INT % 7",
+    "us[{k}]", "us[0] - us[{k}]", "sum(us)", "mean(us)", "max(us)", "fs[{k}] + fs[0]", "sum(fs)", "mean(fs)", "(count {a} in fs: fs[{a}])",
+    "hs[{k}]", "max(hs)", "min(hs)", "sum(hs)", "norm(hs, inf)", "len(ms)", "sum(ms)", "max(ms)", "mean(ms)", "norm(ms)",
+    "(max {a} in ms: {n})", "(mean {a} in ms: ms[{a}])", "(min {a} in ms if {t}: {n})", "ms[{k}]", "exp({n} * 90)",
+    "x1.age ** {n}", "(2 ** (x1.age * 2000)) % 7", "sum([sum([y.age - z.age for y in xs]) for z in ys])", "norm(us - {n})",
 )  # fmt: skip
 TRUTHS = (
     "{n} <= {n}", "{n} < {n}", "{n} == {n}", "{n} != {n}", "{n} > {n}", "{n} >= {n}", "{n} in {{1, {n}}}", "{n} in 0..{n}",
@@ -56,43 +60,54 @@ TRUTHS = (
     "(forall {a} < {b} in gs: gs[{a}] <= gs[{b}])", "(if {t} then g1 else g2) <= g1", "gs[{i}] in 'fair'..'good'",
     "(if {t} then g1 else g2) < (if {t} then g2 else g1)", "[y for y in gs][0] >= [y for y in gs][1]", "g1 in gs",
     "[grade(y) for y in xs][0] > 'poor'", "worse(gs[{i}], g1)", "worse(g2, g1)", "[y.size for y in xs][{i}] >= 'middle'",
-    "(if {t} then x1.size else x2.size) == 'small'", "g3 <= g1", "{p} == {p}", "{p} != {p}", "(forall {a} in [{n} for y in xs]: {t})",
+    "(if {t} then x1.size else x2.size) == 'small'", "g3 <= g1", "{p} == {p}", "{p} != {p}", "fs[{k}]", "max(fs)", "us[{k}] in ms",
+    "(forall {a} in fs: fs[{a}] || {t})", "(exists {a} in ms: ms[{a}] == {n})", "(forall {a} < {b} in ms: ms[{a}] < {n})",
+    "isclose(hs, us, abs := 9)", "isclose(ms, top(x1))", "isclose(fs, [y.member for y in xs])", "ms == top(x1)", "{n} in ms",
+    "missing(hs[{k}])", "(exists {a} in hs: missing(hs[{a}]))", "true in fs", "{n} in us", "(if fs[0] then us else hs) == us", "(forall {a} in [{n} for y in xs]: {t})",
 )  # fmt: skip
 VECTORS = (
     "p", "q", "(p - q)", "(2 * p)", "(p + q * 0.5)", "[y.age for y in xs]", "[{n} for y in ys]", "abs(p - 0.3)", "p ** 2",
     "2 ** p", "ds", "ps[0]", "-p", "(p / q)", "p % 0.4", "sqrt(p)", "exp(-p)", "log(q)", "(p - ds)",
+    "us", "fs", "hs", "ms", "(us - 200)", "(us * us)", "(us + hs)", "-fs", "(fs + fs)", "us ** 2", "2 ** us", "(ms + 1)", "hs * 1000",
+    "(us - {n})", "abs(us - 200)", "-us", "[y.share for y in ys]", "(p * inf)", "(fs * 3 - us)", "us % 7", "(us / fs)", "sqrt(hs)", "(ms - top(x1))",
 )  # fmt: skip
 BLOCKS = (
     (
         "ds = [score(x) for x in xs]", "d1 = score(x1)", "d2 = score(x2)", "g1 = grade(x1)", "g2 = grade(x2)",
         "p = shares(x1)", "q = shares(x2)", "r1 = score(a1)", "r2 = score(a2)", "ps = [shares(x) for x in xs]",
-        "gs = [grade(x) for x in xs]",
+        "gs = [grade(x) for x in xs]", "us, fs, hs, ms = votes(x1), flags(x2), halves(x1), many(x2)",
     ),
     (
         "ds = []", "for x in xs: ds.append(score(x))", "d1, d2, g1, g2 = score(x1), score(x2), grade(x1), grade(x2)",
         "p, q = shares(x1), shares(x2)", "ps, (r1, r2) = [], map(score, (a1, a2))", "for x in xs: ps.append(shares(x))",
-        "gs = list(map(grade, xs))",
+        "gs = list(map(grade, xs))", "us, fs, hs, ms = votes(x1), flags(x2), list(halves(x2)), many(x1)",
     ),
 )  # fmt: skip
 FEW_BLOCKS = (
     (
         "d1 = score(x1)", "d2 = score(x2)", "g1 = grade(x1)", "g2 = grade(x2)", "p = shares(x1)", "q = shares(x2)",
+        "us = votes(x1)", "fs = flags(x2)", "hs = halves(x1)", "ms = many(x2)",
     ),
     (
         "d1, d2 = [score(x) for x in (x1, x2)]", "g1, g2 = 'fair', 'good'", "p = shares(x1)", "q = shares(x2)",
+        "us, fs = [300, -2, True], (True, False, 1)", "hs, ms = list(votes(x2)), many(x1)",
     ),
     (
         "d1, p = score(x1), shares(x1)", "d2, g1, g2, q = 0, 'poor', 'fair', p", "if d1 > 0:",
         "  d2, q, g2 = score(x2), shares(x2), grade(x2)",
+        "us = hs = votes(x1)", "fs = flags(x1)", "ms = many(x1)",
     ),
     (
         "d1 = judge(score(x1))", "d2 = judge(score(x2))", "g1 = g2 = 'good'", "p = q = shares(x2)",
+        "us = hs = p", "fs = [g1 == 'good', d1 > 2, d2 == d1]", "ms = []",
     ),
     (
         "d1 = d2 = score(x1)", "g1 = g2 = grade(x1)", "p = shares(x1)", "q = [0.2, 0.3, 0.5]",  # asks of x1 alone
+        "us = votes(x1)", "fs = flags(x1)", "hs = halves(x1)", "ms = many(x1)",
     ),
     (
         "d1 = noisy(x1)", "d2 = noisy(x2)", "g1, g2 = grade(x1), grade(x2)", "p = shares(x1)", "q = shares(x2)",
+        "us = votes(x2)", "fs = flags(x1)", "hs = halves(x2)", "ms = many(x2)",
     ),
 )  # fmt: skip
 SPEC = """import plain;
@@ -116,6 +131,10 @@ output g1;
 output g2;
 output p;
 output q;
+output us;
+output fs;
+output hs;
+output ms;
 output ds;
 output r1;
 output r2;
@@ -151,6 +170,10 @@ output g1;
 output g2;
 output p;
 output q;
+output us;
+output fs;
+output hs;
+output ms;
 {{
   {block}
 }}
@@ -200,6 +223,7 @@ OUTPUTS = {
     "e1",
     "f1",
     "g3",
+    *("us", "fs", "hs", "ms"),
 }
 NAMES = {*OUTPUTS, "xs", "ys", "a1", "a2", "missing_share", "is_old", "x2", "w"}
 _STRINGS = re.compile(r"'[^']*'")
@@ -283,7 +307,7 @@ def write_spec(seed: int, counts: Counter[str] | None = None) -> str:
         return "\n  ".join(lines)
 
     inputs = {"x2", "w"} | ({"xs", "ys", "a1", "a2", "missing_share"} if is_whole else {"is_old"})  # fmt: skip
-    outputs = {"d1", "d2", "g1", "g2", "p", "q", "e1"}
+    outputs = {"d1", "d2", "g1", "g2", "p", "q", "e1", "us", "fs", "hs", "ms"}
     outputs |= {"ds", "r1", "r2", "ps", "gs", "g3"} if is_whole else {"f1"}
     early, guard = inputs - {"is_old"}, {"w"}
     late = Writer(seed + 1, inputs | outputs, counts)

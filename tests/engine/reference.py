@@ -33,7 +33,10 @@ SIZES, MOODS, GRADES = (
 )
 FEATURES = ("age", "share", "size", "mood", "member", "joined")
 UNSEEN = (*MOODS, "odd")
-FUNCTIONS = ("score", "grade", "shares", "noisy")  # which ask about rows
+FUNCTIONS = (  # which ask about rows
+    *("score", "grade", "shares", "noisy"),
+    *("votes", "flags", "halves", "many"),  # answers of other types and lengths
+)
 
 
 class Plain(Domain):
@@ -75,6 +78,24 @@ class Plain(Domain):
     def shares(self, rows: Any) -> Any:
         parts = np.stack([rows[:, 0] + 1, rows[:, 2] + 1, rows[:, 4] + 1], axis=1)
         return parts / parts.sum(axis=1, keepdims=True)
+
+    @batched
+    def votes(self, rows: Any) -> Any:
+        parts = [rows[:, 0] * 28, rows[:, 2] + 1, rows[:, 4]]
+        return np.stack(parts, axis=1).astype(np.uint8)
+
+    @batched
+    def flags(self, rows: Any) -> Any:
+        return np.stack([rows[:, 0] > 4, rows[:, 2] == 1, rows[:, 4] == 1], axis=1)
+
+    @batched
+    def halves(self, rows: Any) -> Any:
+        parts = [rows[:, 0] * 7000, rows[:, 1], rows[:, 4]]
+        return np.stack(parts, axis=1).astype(np.float16)
+
+    @batched
+    def many(self, rows: Any) -> Any:
+        return [list(range(int(row[0]) % 4)) for row in rows]
 
     @batched
     def judge(self, answers: Any) -> Any:
@@ -186,7 +207,7 @@ class Reference:
         """Tell whether nothing changed; a block that asks about one name alone means it."""
         assert self.spec.block is not None
         asked = re.findall(
-            r"(?:score|grade|shares|noisy)\(([^()]*)\)", self.spec.block.code
+            rf"(?:{'|'.join(FUNCTIONS)})\(([^()]*)\)", self.spec.block.code
         )
         means_it = len(set(asked)) < 2 and set(asked) <= {"x1", "x2"}
         if self.spec.allowed or means_it or len(self.asked) < 2:
@@ -322,7 +343,7 @@ class Reference:
             case syntax.Unary(operator="!", operand=operand):
                 return not self.truth(operand, env)
             case syntax.Unary(operand=operand):
-                return each(lambda v: -v, value(operand))
+                return calculate(lambda v: -v, value(operand))
             case syntax.Binary(operator="&&", left=a, right=b):
                 return self.truth(a, env) and self.truth(b, env)
             case syntax.Binary(operator="||", left=a, right=b):
@@ -330,7 +351,7 @@ class Reference:
             case syntax.Binary(operator="==>", left=a, right=b):
                 return not self.truth(a, env) or self.truth(b, env)
             case syntax.Binary(operator=sign, left=a, right=b) if sign in ARITHMETIC:
-                return each(ARITHMETIC[sign], value(a), value(b))
+                return calculate(ARITHMETIC[sign], value(a), value(b))
             case syntax.Binary(operator=sign, left=a, right=b):
                 return compare(sign, self.level(a, b, env), self.level(b, a, env))
             case syntax.Membership(subject=a, allowed=syntax.OneOf(items=items)):
@@ -347,7 +368,8 @@ class Reference:
                     "<=", self.level(a, high, env), self.level(high, a, env)
                 )
             case syntax.Membership(subject=a, allowed=items):
-                found = [compare("==", i, value(a)) for i in listed(value(items))]
+                item = value(a)
+                found = [compare("==", one, item) for one in listed(value(items))]
                 return any(found)
             case syntax.Conditional(test=test, yes=yes, no=no):
                 return value(yes) if self.truth(test, env) else value(no)
@@ -401,7 +423,7 @@ class Reference:
             case "sum":
                 return add_up(found)
             case "mean":
-                return each(ARITHMETIC["/"], add_up(found), len(found))
+                return calculate(ARITHMETIC["/"], add_up(found), len(found))
             case word:
                 return extreme(word, found)
 
@@ -704,8 +726,25 @@ def each(function: Callable[..., Any], *values: Any) -> Any:
     return [function(*parts) for parts in zip(*spread, strict=True)]
 
 
+def calculate(function: Callable[..., Any], *values: Any) -> Any:
+    """Calculate with numbers, or with vectors, whose integers have 64 bits."""
+    return fit(each(function, *map(fit, values)))
+
+
+def fit(value: Any) -> Any:
+    if isinstance(value, list | tuple | np.ndarray):
+        for one in listed(value):
+            if isinstance(one, int) and abs(one) >= 2**63:
+                raise Crash("an integer does not fit")
+    return value
+
+
 def power(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b > 10_000:
+        raise Crash("an integer of more than 10,000 bits")
     result = a**b
+    if isinstance(result, int) and result.bit_length() > 10_000:
+        raise Crash("an integer of more than 10,000 bits")
     if isinstance(result, complex):
         raise Crash("no real number")
     return result
@@ -732,7 +771,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 def add_up(values: list[Any]) -> Any:
     total: Any = 0
     for value in values:
-        total = each(ARITHMETIC["+"], total, value)
+        total = calculate(ARITHMETIC["+"], total, value)
     return total
 
 
@@ -752,7 +791,7 @@ def close(a: Any, b: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
 
 
 def norm(v: Any, kind: float = 2) -> float:
-    sizes = [abs(x) for x in listed(v)]
+    sizes = [abs(x) for x in listed(fit(v))]
     if any(is_nan(x) for x in sizes):
         return math.nan
     if kind == 2:
@@ -761,10 +800,10 @@ def norm(v: Any, kind: float = 2) -> float:
 
 
 BUILT_INS: dict[str, Callable[..., Any]] = {
-    "abs": lambda a: each(abs, a),
-    "sqrt": lambda a: each(math.sqrt, a),
-    "exp": lambda a: each(math.exp, a),
-    "log": lambda a: each(math.log, a),
+    "abs": lambda a: calculate(abs, a),
+    "sqrt": lambda a: calculate(math.sqrt, a),
+    "exp": lambda a: calculate(math.exp, a),
+    "log": lambda a: calculate(math.log, a),
     "min": lambda *v: extreme("min", listed(v[0]) if len(v) == 1 else list(v)),
     "max": lambda *v: extreme("max", listed(v[0]) if len(v) == 1 else list(v)),
     "sum": lambda v: add_up(listed(v)),

@@ -170,6 +170,15 @@ def test_recorded_real_draws_are_replayed_in_columns(make) -> None:
     assert (again.verdicts == Verdict.VIOLATED).all()
 
 
+@pytest.mark.parametrize(("longest_s", "cases"), [(1e-9, 64), (99.0, 500)])
+def test_cases_end_behind_the_first_ones_where_all_take_too_long(
+    make, longest_s: float, cases: int
+) -> None:
+    every = RandomCases(Stream(0, "spec"), 0, 500)
+    evaluated = Engine(make(REAL, Numbers)).run(every, Limits(900, 9, longest_s))
+    assert len(evaluated) == cases and not evaluated.is_spent
+
+
 def test_real_draws_fill_their_range_and_cannot_be_listed(make) -> None:
     program = make(REAL, Numbers)
     draws = [
@@ -205,3 +214,66 @@ def test_long_chains_run_and_compile(make, same) -> None:
 def test_names_of_ensures_are_kept(make) -> None:
     program = make(spec("calm: d1 >= 0;\nensures d1 < 100"), Numbers)
     assert [condition.name for condition in program.spec.ensures] == ["calm", ""]
+
+
+class Odd(Domain):
+    """Answers that are hard to calculate with."""
+
+    answers = {  # noqa: RUF012
+        "wide": np.arange(6).reshape(2, 3),
+        "ragged": [[1, 2], [3]],
+        "large": [2**70, 1],
+        "bytes": np.array([200, 3], dtype=np.uint8),
+    }
+
+    def inputs(self):
+        return [0]
+
+    @batched
+    def predict(self, numbers):
+        return [self.answers for _ in numbers]
+
+
+@pytest.mark.parametrize(
+    ("ensures", "said"),
+    [
+        ("d1.bytes <= 3", "write for which items: `forall i in p: p[i] <= 3`"),
+        ("sum(d1.wide) <= 3", "write for which items"),
+        ("norm(d1.ragged) <= 3", "ValueError: items of several lengths are no vector"),
+        ("norm(d1.large) <= 3", "OverflowError: a vector holds numbers that are too"),
+        ("max(d1.bytes ** 20) <= 3", "OverflowError: a vector holds numbers that are"),
+        (
+            "2 ** (d1.bytes[0] * 50) > 1",
+            "OverflowError: 2 ** 10000 has too many digits",
+        ),
+    ],
+)
+def test_what_no_vector_can_do_says_what_to_write(make, ensures, said) -> None:
+    outcome = Interpreter(make(spec(ensures), Odd())).run(
+        RandomCases(Stream(0, "spec"), 0, 1).isolate_case(0)
+    )
+    assert outcome.verdict is Verdict.CRASHED
+    assert said in outcome.traceback
+
+
+def test_integers_have_ten_thousand_bits_at_most(make) -> None:
+    program = make(spec("2 ** (d1.bytes[0] * 50 - 1) > 1"), Odd())
+    assert outcome(program).verdict is Verdict.PASSED
+
+
+def test_numbers_of_tensors_never_wrap_around(make) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Small(Odd):
+        @batched
+        def predict(self, numbers):
+            return [[torch.tensor(3, dtype=torch.uint8)] for _ in numbers]
+
+        def scores(self, number):
+            return torch.ones(2, requires_grad=True) * 3
+
+    text = spec(
+        "d1[0] - 4 < 0 && d1[0] * 100 == 300 && norm(d2, 1) == 6",
+        block="d1 = predict(x1); d2 = scores(x1)",
+    ).replace("output d1;", "output d1; output d2;")
+    assert outcome(make(text, Small())).verdict is Verdict.PASSED

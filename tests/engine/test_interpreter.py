@@ -95,6 +95,18 @@ def test_a_draw_of_the_block_is_named_too(make: Callable[..., Any]) -> None:
     assert outcome.accepted
 
 
+def test_expressions_are_as_deep_as_the_checker_lets_them_be(
+    make: Callable[..., Any],
+) -> None:
+    deep, sums = "v", " + 1" * 49
+    for _ in range(45):
+        deep = f"abs({deep}{sums})"
+    spec = SPEC.replace("x + randInt(0, 5)", "randInt(0, 5)")
+    text = spec.replace("ensures d == 0", f"ensures {deep} == {45 * 49 + 3}")
+    assert run(make, text, 3, 3).verdict is Verdict.PASSED
+    assert run(make, text, 3, 0).verdict is Verdict.VIOLATED
+
+
 def test_an_exception_is_a_crash_whose_lines_are_the_specs(
     make: Callable[..., Any],
 ) -> None:

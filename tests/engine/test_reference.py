@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections import Counter
 from itertools import islice, permutations
 from pathlib import Path
@@ -77,6 +79,39 @@ def check(
 COUNTED = ("passed", "violated")
 
 
+def domain_of_tensors() -> type[Plain] | None:
+    """Return the domain with models that work with tensors; None without torch."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    torch = importlib.import_module("torch")
+
+    class OfTensors(Plain):
+        @batched
+        @tensors
+        def score(self, rows: Any) -> Any:
+            return (rows[:, 0] + rows[:, 2]).long() % 3
+
+        @batched
+        @tensors
+        def shares(self, rows: Any) -> Any:
+            parts = torch.stack([rows[:, 0], rows[:, 2], rows[:, 4]], dim=1) + 1
+            return parts / parts.sum(dim=1, keepdim=True)
+
+        @batched
+        @tensors
+        def votes(self, rows: Any) -> Any:
+            parts = [rows[:, 0] * 28, rows[:, 2] + 1, rows[:, 4]]
+            return torch.stack(parts, dim=1).to(torch.uint8)
+
+        @batched
+        @tensors
+        def flags(self, rows: Any) -> Any:
+            parts = [rows[:, 0] > 4, rows[:, 2] == 1, rows[:, 4] == 1]
+            return torch.stack(parts, dim=1)
+
+    return OfTensors
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     ("first", "specs", "cases"),
@@ -92,6 +127,7 @@ def test_random_specs_mean_what_the_page_says(
     first: int, specs: int, cases: int
 ) -> None:
     seen: set[str] = set()
+    of_tensors = domain_of_tensors()
     for text, program, reference in programs(first, specs):
         stream = Stream(7, "plain")
         wanted = [
@@ -100,8 +136,11 @@ def test_random_specs_mean_what_the_page_says(
         ]
         seen |= {verdict for verdict, *_ in wanted}
         straight = program.spec.code.straight is not None
-        for mode in ("sequential", "coroutines", *(["vectorized"] if straight else [])):
-            engine = Engine(program, mode)
+        modes = "sequential", "coroutines", *(["vectorized"] if straight else [])
+        engines = [Engine(program, mode) for mode in modes]
+        if of_tensors is not None:
+            engines.append(Engine(Program(program.spec, of_tensors())))
+        for engine in engines:
             check(engine, RandomCases(stream, 0, cases), wanted, reference, text)
     assert seen >= {"passed", "violated", "discarded", "unchanged", "crashed"}
 
@@ -218,33 +257,6 @@ def test_exhaustive_campaigns_count_every_case_there_is(
         seen += 1
         if seen == specs:
             break
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("specs", [5, pytest.param(300, marks=pytest.mark.slow)])
-def test_models_of_tensors_mean_what_the_page_says(specs: int) -> None:
-    torch = pytest.importorskip("torch")
-
-    class OfTensors(Plain):
-        @batched
-        @tensors
-        def score(self, rows: Any) -> Any:
-            return (rows[:, 0] + rows[:, 2]).long() % 3
-
-        @batched
-        @tensors
-        def shares(self, rows: Any) -> Any:
-            parts = torch.stack([rows[:, 0], rows[:, 2], rows[:, 4]], dim=1) + 1
-            return parts / parts.sum(dim=1, keepdim=True)
-
-    for text, program, reference in programs(90_000, specs):
-        own = Program(program.spec, OfTensors())
-        stream = Stream(7, "plain")
-        wanted = [
-            reference.run(RandomCases(stream, number, 1).isolate_case(0))
-            for number in range(20)
-        ]
-        check(Engine(own), RandomCases(stream, 0, 20), wanted, reference, text)
 
 
 @pytest.mark.slow

@@ -172,6 +172,13 @@ def test_a_call_that_takes_too_long_costs_its_own_case() -> None:
         call_each(answer, [(0.0,), (60.0,)])
     assert list(failure.value.errors) == [1]
     assert isinstance(failure.value.errors[1], TimeoutError)
+    assert "took longer than 0.5 s (--call-timeout)" in str(failure.value.errors[1])
+
+    async def fail() -> None:
+        raise TimeoutError("its own")
+
+    with under_lease(Lease(terms=terms)), pytest.raises(TimeoutError, match="its own"):
+        call_each(fail, [()])
 
 
 def test_draws_of_a_function_that_waits_are_those_of_its_cases() -> None:

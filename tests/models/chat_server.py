@@ -28,6 +28,7 @@ class Request:
     fault: str
     body: dict[str, Any]
     key: str
+    connection: int = 0
 
 
 class ChatServer(ThreadingHTTPServer):
@@ -51,7 +52,7 @@ class ChatServer(ThreadingHTTPServer):
         self.answer_body: Callable[[str, dict[str, Any]], str] | None = None
         self.plan: dict[int, str] = {}
         self.raw: dict[str, bytes] = {}  # what is sent at a fault, before the end
-        self.is_down = False
+        self.is_down = self.keeps_open = False
         self.hang_s, self.retry_after = 30.0, "0.3"
         self.requests: list[Request] = []
         self.answered: Counter[str] = Counter()  # texts, of whole answers
@@ -73,7 +74,9 @@ class ChatServer(ThreadingHTTPServer):
     def handle_error(self, *_: Any) -> None:
         pass  # the other side has gone
 
-    def begin(self, text: str, body: dict[str, Any], key: str) -> str:
+    def begin(
+        self, text: str, body: dict[str, Any], key: str, connection: int = 0
+    ) -> str:
         """Note a request and return its fault."""
         with self.lock:
             fault = self.plan.get(len(self.requests), "")
@@ -85,7 +88,8 @@ class ChatServer(ThreadingHTTPServer):
                         break
                     share -= part
             fault = "500" if self.is_down else fault
-            self.requests.append(Request(time.monotonic(), text, fault, body, key))
+            now = time.monotonic()
+            self.requests.append(Request(now, text, fault, body, key, connection))
             self.now += 1
             self.most_at_once = max(self.most_at_once, self.now)
         return fault
@@ -119,7 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
         text = (
             body["messages"][-1]["content"] if "messages" in body else json.dumps(body)
         )
-        fault = server.begin(text, body, self.headers.get("Authorization", ""))
+        key, connection = self.headers.get("Authorization", ""), self.client_address[1]
+        fault = server.begin(text, body, key, connection)
         try:
             time.sleep(server.hang_s if fault == "hang" else server.latency_s)
             self._reply(text, fault, body)
@@ -136,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault in server.raw:
             self.wfile.write(server.raw[fault])
-            self.close_connection = True
+            self.close_connection = not server.keeps_open
             return
         if fault.isdigit():
             said = {"error": {"message": f"no, {self.headers.get('Authorization')}"}}

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -11,7 +12,10 @@ import pytest
 
 from nomos import ModelError, Schema, load_model
 from nomos.domain import Category, Real
+from nomos.errors import NomosError
+from nomos.models import trusting
 from nomos.scaffold import scaffold_table
+from nomos.scaffold.columns import read_for_model
 
 LEVELS = ("Aix", "Bern", "Cork")
 FEW = Schema(Real("size", 0, 9), Category("town", ("Aix", "Cork")))
@@ -93,6 +97,42 @@ def test_names_of_xgboost_with_letters_beyond_ascii_are_read(
     assert np.allclose(loaded.predict(rows), model.predict(homes[: len(towns)]))
 
 
+def test_names_that_xgboost_lost_are_refused_with_what_mends_it(tmp_path: Path) -> None:
+    library = pytest.importorskip("xgboost")
+    moods = ("😀", "😢", "🤖", "🥳")
+    rows = pd.DataFrame({"mood": pd.Categorical(np.resize(moods, 200))})
+    model = library.XGBRegressor(n_estimators=5, enable_categorical=True)
+    model.fit(rows, rows.mood.cat.codes)
+    model.save_model(tmp_path / "model.ubj")
+    loaded = load_model(tmp_path / "model.ubj", schema=Schema(Category("mood", moods)))
+    with pytest.raises(ModelError, match="loses letters beyond ASCII\nhelp: train it"):
+        loaded.predict(np.array([[0.0], [1.0], [2.0], [3.0]]))
+
+
+@pytest.mark.parametrize(
+    ("trained", "table", "read"),
+    [
+        (["Age", "age", "x"], ["age", "Age", "x", "z"], ["Age", "age", "x"]),
+        ([" lead", "x"], [" lead", "x"], [" lead", "x"]),
+        (["a b", "c"], ["a_b", "c"], ["a_b", "c"]),
+        (["f0", "f1"], ["age", "size"], ["age", "size"]),
+        (["age", "size"], ["age", "width"], "has not: size"),
+        (["Age", "size"], ["age", "width", "length"], "has not: size"),
+    ],
+)
+def test_columns_are_those_of_their_names_and_none_is_guessed(
+    trained: list[str], table: list[str], read: list[str] | str
+) -> None:
+    columns = {name: ["1", "2", "4"] for name in table}
+    model = SimpleNamespace(columns=trained, width=len(trained))
+    if isinstance(read, str):
+        with pytest.raises(NomosError, match=read):
+            read_for_model(model, columns, "m.txt", Path("rows.csv"))
+        return
+    found = read_for_model(model, columns, "m.txt", Path("rows.csv"))
+    assert [feature.name for feature in found.features] == read
+
+
 def test_a_category_that_the_model_never_saw_is_what_its_library_makes_of_it(
     tmp_path: Path,
 ) -> None:
@@ -140,6 +180,64 @@ def test_a_new_project_says_where_a_model_gets_numbers_for_names(
     )
     notes = scaffold_table(str(path), tmp_path / "homes.csv", tmp_path).notes
     assert any("the model gets numbers for `town`" in note for note in notes)
+
+
+def test_a_new_project_says_that_it_takes_a_model_for_one_of_one_hot_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pd.DataFrame({"size": [1, 2], "town": ["Aix", "Bern"]}).to_csv(
+        tmp_path / "homes.csv", index=False
+    )
+    (tmp_path / "threes.py").write_text(
+        "def predict(rows):\n    return rows.reshape(-1, 3).sum(axis=1)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    data = tmp_path / "homes.csv"
+    notes = scaffold_table("threes:predict", data, tmp_path).notes
+    assert any("the model gets 2 numbers for `town`" in note for note in notes), notes
+
+
+def test_an_estimator_that_changes_the_names_of_columns_gets_those(
+    tmp_path: Path,
+) -> None:
+    library = pytest.importorskip("lightgbm")
+    homes = HOMES.rename(columns={"size": "size (m)"}).astype({"town": "category"})
+    model = library.LGBMRegressor(n_estimators=5, verbose=-1).fit(homes, PRICES)
+    joblib.dump(model, tmp_path / "m.joblib")
+    homes.to_csv(tmp_path / "homes.csv", index=False)
+    with trusting():
+        scaffold_table(str(tmp_path / "m.joblib"), tmp_path / "homes.csv", tmp_path)
+    schema = Schema(Category("town", LEVELS[::-1]), Real("size (m)", 0, 9))
+    rows = np.column_stack(
+        [2 - homes.town.cat.codes.to_numpy(), homes["size (m)"].to_numpy()]
+    )
+    assert np.allclose(
+        load_model(model, schema=schema).predict(rows), model.predict(homes)
+    )
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_truth_values_of_a_frame_of_categories_are_truth_values(gaps: bool) -> None:
+    library = pytest.importorskip("lightgbm")
+    is_new = np.resize(np.array([True, False, None if gaps else True], object), 300)
+    homes = HOMES.assign(is_new=is_new)
+    homes = homes.astype({"town": "category", "is_new": "category" if gaps else bool})
+    model = library.LGBMRegressor(n_estimators=5, verbose=-1)
+    model.fit(homes, PRICES + 9 * (is_new == True))  # noqa: E712
+    levels = ("FALSE", "TRUE")
+    schema = Schema(
+        Real("size", 0, 9),
+        Category("town", LEVELS),
+        Category("is_new", ("", *levels) if gaps else levels),
+    )
+    new = [
+        ("", *levels).index({True: "TRUE", False: "FALSE"}.get(x, "")) for x in is_new
+    ]
+    codes = np.array(new) - (not gaps)
+    rows = np.column_stack([homes["size"], homes.town.cat.codes, codes])
+    assert np.allclose(
+        load_model(model, schema=schema).predict(rows), model.predict(homes)
+    )
 
 
 def test_a_regressor_of_catboost_has_no_classes_and_an_array_no_names() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,18 @@ def test_what_no_request_will_be_granted_ends_all(
     assert len(server.requests) <= 4
 
 
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [("401", "OPENAI_API_KEY"), ("404", "openai:NAME@URL"), ("402", "--resume")],
+)
+def test_what_ends_all_names_a_remedy(
+    status: str, remedy: str, server: ChatServer
+) -> None:
+    server.faults = {status: 1.0}
+    with pytest.raises(ModelError, match=f"\nhelp: .*{remedy}"):
+        ask(load_model(server.model), ["x"])
+
+
 def reply(body: bytes, *head: str, status: str = "200 OK") -> bytes:
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *head, "", ""]
     return "\r\n".join(lines).encode() + body
@@ -146,6 +160,8 @@ def test_what_no_endpoint_says_is_asked_for_again(
         ('{"content": null, "tool_calls": [{"id": "1"}]}', "tool_calls", "no text"),
         ('{"content": ""}', "length", "used up before its first word"),
         ('{"content": null}', "length", "used up before its first word"),
+        ('{"content": ""}', "content_filter", "a filter of the service"),
+        ('{"content": "The answ"}', "content_filter", "a filter of the service"),
     ],
 )
 def test_an_answer_without_a_word_is_unreadable_and_paid_for(
@@ -155,9 +171,26 @@ def test_an_answer_without_a_word_is_unreadable_and_paid_for(
     server.raw, server.faults = {"none": reply(said.encode())}, {"none": 1.0}
     prices = {"tiny": {"request": 0.5}}
     terms = Terms(prices=prices, file=tmp_path / "answers.db", run="r", max_cost=9.0)
-    with pytest.raises(Unreadable, match=words):
-        ask(load_model(server.model), ["x"], terms)
-    assert Ledger(terms.file).money_left("display", terms) == 8.5
+    for cache, requests in (("off", 1), ("read", 2), ("read", 2)):  # paid for once
+        with pytest.raises(Unreadable, match=words):
+            ask(load_model(server.model), ["x"], replace(terms, cache=cache))
+        assert len(server.requests) == requests
+    assert Ledger(terms.file).money_left("display", terms) == 8.0
+    with pytest.raises(CallsFailed) as failed:
+        ask(load_model(server.model), ["x", "y"], replace(terms, cache="read"))
+    assert len(failed.value.errors) == 2 and len(server.requests) == 3
+
+
+def test_a_second_answer_to_one_question_is_not_taken_for_the_next(
+    server: ChatServer,
+) -> None:
+    twice = 2 * reply(b'{"choices": [{"message": {"content": "old"}}]}')
+    server.raw, server.plan = {"twice": twice}, {1: "twice", 3: "twice"}
+    server.keeps_open = True
+    model = load_model(server.model)
+    found = [ask(model, [text], Terms(concurrency=1)) for text in "abcdef"]
+    assert found == [["A"], ["old"], ["C"], ["old"], ["E"], ["F"]]
+    assert len({request.connection for request in server.requests}) == 3
 
 
 def test_an_empty_answer_and_a_refusal_are_answers(server: ChatServer) -> None:
@@ -324,6 +357,19 @@ def test_a_turn_is_free_when_its_request_has_surely_arrived(tmp_path: Path) -> N
     assert one.take_turn("url", rate, 60.0) is not None
 
 
+def test_turns_do_not_depend_on_how_the_clock_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, real = Ledger(tmp_path / "answers.db"), time.time
+    assert ledger.take_turn("url", (1, 60.0), 60.0) is not None
+    for jump in (1e6, -1e6):
+        monkeypatch.setattr(time, "time", lambda jump=jump: real() + jump)
+        assert ledger.take_turn("url", (1, 60.0), 1.0) is None
+    before_the_start = time.monotonic() + 86_400
+    ledger._ask("UPDATE turns SET until = ?", before_the_start)
+    assert ledger.take_turn("url", (1, 60.0), 60.0) is not None
+
+
 def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "answers.db")
     for campaign in ("one", "two"):
@@ -343,7 +389,12 @@ def test_what_was_spent_moves_to_another_name(tmp_path: Path) -> None:
     [
         ("openai:tiny@http://me:secret@host/v1", "a key is given in the environment"),
         ("openai:tiny@http://host/v1?api_key=1", "has no option 'api_key'"),
-        ("openai:tiny?retries=many", "retries takes a number"),
+        ("openai:tiny?retries=many", "retries takes a whole number from 0"),
+        ("openai:tiny?max_tokens=-5", "max_tokens takes a whole number from 1 on"),
+        ("openai:tiny?max_completion_tokens=0", "takes a whole number from 1 on"),
+        ("openai:tiny?timeout_s=nan", "timeout_s takes seconds"),
+        ("openai:tiny?temperature=nan", "temperature takes a number from 0"),
+        ("openai:tiny@http://host:99999/v1", "the address of an endpoint"),
         ("openai:", "names no model"),
         ("openai:tiny@https://", "the address of an endpoint"),
     ],
@@ -365,6 +416,13 @@ def test_a_service_of_json_is_asked_with_a_template(server: ChatServer) -> None:
     assert ask(model, ["a", "b"]) == ["a", "b"]
     bodies = [request.body for request in server.requests]
     assert {"rows": ["a"], "words": "about a!"} in bodies  # in any order
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        ask(model, [float("nan")])
+    good: dict[str, Any] = {"request": {"rows": ["{input}"]}, "answer": "a.0"}
+    wrong = {"request": {"rows": []}, "answer": "", "retries": -1, "wait": 3}
+    for name, value in wrong.items():  # without {input} all answers would be the same
+        with pytest.raises(ModelError, match=r"\{input\}|retries|no option `wait`"):
+            JsonEndpoint(url, **(good | {name: value}))
 
 
 def test_calls_that_are_spent_end_all(server: ChatServer, tmp_path: Path) -> None:

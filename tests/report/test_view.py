@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,10 +8,19 @@ import pytest
 from nomos.report.view import bugs_by_line, view_properties, view_property
 from nomos.results.result import Crash, EnsuresCounts, Recorded
 from nomos.results.statistics import Estimate, Interval
+from nomos.runner.campaigns.health import UNCHANGED, starvation
 
 
 def remarks(one):
     return [remark.text for remark in view_property([one]).remarks]
+
+
+def test_unchanged_cases_are_said_once(result):
+    some = result(unchanged=20)
+    assert next(one for one in remarks(some) if "equal" in one).startswith("20 cases")
+    said = starvation(Counter({UNCHANGED: 300}), 0, 300)
+    none = result(tests=0, passed=0, unchanged=300, problem=said)
+    assert [one for one in remarks(none) if "equal" in one] == [said]
 
 
 def test_results_are_grouped_by_property_model_and_settings(bug, result):

@@ -13,7 +13,6 @@ from nomos.results.statistics import (
     clopper_pearson,
     describe_rate,
     new_bug_chance,
-    spread,
 )
 
 CONFIDENCES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)
@@ -180,19 +179,6 @@ def test_bugs_seen_twice_widen_the_interval() -> None:
 
 def test_without_tests_any_chance_of_a_new_bug_is_possible() -> None:
     assert new_bug_chance(0, 0, 0).interval == Interval(0.0, 1.0, 0.95)
-
-
-def test_spread_gives_mean_deviation_and_range() -> None:
-    result = spread([2, 4, 4, 4, 5, 5, 7, 9])
-    assert result.mean == 5
-    assert result.deviation == pytest.approx((32 / 7) ** 0.5)
-    assert (result.minimum, result.maximum) == (2, 9)
-
-
-def test_one_value_has_no_deviation() -> None:
-    assert spread([3.5]).deviation is None
-    with pytest.raises(ValueError, match="no values"):
-        spread([])
 
 
 @pytest.mark.parametrize(

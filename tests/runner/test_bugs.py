@@ -30,12 +30,11 @@ def made(
     return Bugs(SUBJECT, table, confirm=confirm, until_bug=until_bug)
 
 
-def found(cases: Sequence[int], first: int = 0, lost: Sequence[int] = ()) -> Violations:
+def found(cases: Sequence[int], lost: Sequence[int] = ()) -> Violations:
     """Return violations of these cases; those that are lost did not fail again."""
     count = len(cases)
     margins = [math.nan if case % 2 else float(case) for case in cases]
-    rows = [case - first for case in cases]
-    one = Violations.of(rows, [(case,) for case in cases], [0b10] * count, margins)
+    one = Violations.of(cases, [(case,) for case in cases], [0b10] * count, margins)
     one.reproduced = ~np.isin(cases, lost)
     return one
 
@@ -78,7 +77,7 @@ def test_the_first_third_and_one_in_sixteen_of_the_others_run_alone() -> None:
         bugs, confirm, at = made(24), Confirming(), 0
         for size in sizes:
             some = cases[at : at + size]
-            bugs.take(found(some, some[0]), some[0], confirm)
+            bugs.take(found(some), confirm)
             at += size
         assert confirm.asked == [*cases[:8], *spread[:16]]
         assert bugs.totals.isolated_reruns == bugs.totals.confirmed == 24
@@ -88,7 +87,7 @@ def test_the_first_third_and_one_in_sixteen_of_the_others_run_alone() -> None:
 @pytest.mark.parametrize("confirm", [1, 2, 3])
 def test_one_at_least_runs_alone_and_none_beyond_the_limit(confirm: int) -> None:
     bugs, confirming = made(confirm), Confirming()
-    bugs.take(found(range(300)), 0, confirming)
+    bugs.take(found(range(300)), confirming)
     assert confirming.asked[0] == 0
     assert len(confirming.asked) == confirm
 
@@ -101,9 +100,9 @@ def test_each_violation_is_counted_as_what_it_is(
     bugs = made()
     bugs.is_stored, bugs.known = is_stored, known
     cases = [100, 101, 103, 104]
-    taken = bugs.take(found(cases, 100, lost=[103]), 100, Confirming())
-    bugs.take(found([204, 205], 200), 200, Confirming())
-    bugs.take(found(cases, 100, lost=[103]), 100, Confirming())  # once more
+    taken = bugs.take(found(cases, lost=[103]), Confirming())
+    bugs.take(found([204, 205]), Confirming())
+    bugs.take(found(cases, lost=[103]), Confirming())  # once more
     assert [(bug.case, bug.seen) for bug in taken.bugs] == [(100, 1)]
     assert counted(bugs) == {
         "violations": 8,
@@ -150,7 +149,7 @@ def test_what_crashes_or_does_not_come_back_alone_is_no_bug() -> None:
     verdicts = {4: Verdict.CRASHED, 5: Verdict.PASSED, 6: Verdict.DISCARDED}
     bugs = made(None)
     confirm = Confirming(lambda case: verdicts.get(case, Verdict.VIOLATED))
-    taken = bugs.take(found([4, 5, 6, 7]), 0, confirm)
+    taken = bugs.take(found([4, 5, 6, 7]), confirm)
     (crash,) = taken.crashes
     assert (crash.row, crash.choices) == (4, (4,))
     assert (crash.error, crash.traceback) == ("why", "trace")
@@ -174,9 +173,9 @@ def test_until_a_bug_they_run_one_after_the_other_and_no_later_one_was_met(
 ) -> None:
     bugs = made(until_bug=True)
     confirm = Confirming(lambda n: Verdict.VIOLATED if n == bug else Verdict.PASSED)
-    taken = bugs.take(found([12, 13, 14, 15], 10), 10, confirm)
+    taken = bugs.take(found([12, 13, 14, 15]), confirm)
     assert confirm.asked == list(range(12, bug + 1))
-    assert taken.stops_at == bug - 9
+    assert taken.stops_at == bug + 1
     assert (bugs.totals.violations, bugs.totals.unique_bugs) == (1, 1)
     assert bugs.totals.flaky == bug - 12
     assert bugs.totals.isolated_reruns == bugs.table.count == bug - 11
@@ -185,7 +184,7 @@ def test_until_a_bug_they_run_one_after_the_other_and_no_later_one_was_met(
 def test_known_bugs_are_counted_and_are_not_new() -> None:
     bugs = made()
     bugs.known = NONE.with_names([case_name(SUBJECT, (n,)) for n in (0, 2)])
-    bugs.take(found([0, 1, 2, 3]), 0, Confirming())
+    bugs.take(found([0, 1, 2, 3]), Confirming())
     assert (bugs.totals.unique_bugs, bugs.totals.new_bugs) == (4, 2)
     assert [bug.is_new for bug in bugs.finish_bugs()] == [False, True, False, True]
 
@@ -198,7 +197,7 @@ def test_no_more_are_kept_than_there_is_room_for(
     bugs = made()
     bugs.is_stored = is_stored
     for first in (0, 2, 10):
-        bugs.take(found(range(first, first + 2), first), first, Confirming())
+        bugs.take(found(range(first, first + 2)), Confirming())
     assert [bug.case for bug in bugs.finish_bugs()] == [0, 1, 2, 3]
     assert bugs.totals.unique_bugs == 6
 
@@ -209,7 +208,7 @@ def test_violations_that_are_not_told_apart_are_counted_all_the_same(
 ) -> None:
     monkeypatch.setattr(violations, "MOST_TOLD_APART", 3)
     bugs = made(repeats=repeats)
-    bugs.take(found(range(6), lost=[5]), 0, Confirming())
+    bugs.take(found(range(6), lost=[5]), Confirming())
     totals: dict[str, Any] = counted(bugs)
     assert totals == {
         "violations": 5,
@@ -225,6 +224,6 @@ def test_violations_that_are_not_told_apart_are_counted_all_the_same(
 
 def test_nothing_found_is_nothing_kept() -> None:
     bugs = made()
-    bugs.take(found([]), 0, Confirming())
+    bugs.take(found([]), Confirming())
     assert counted(bugs) == {}
     assert list(bugs.finish_bugs()) == []

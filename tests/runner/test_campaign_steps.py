@@ -240,21 +240,35 @@ def test_time_that_is_up_ends_a_campaign() -> None:
 def test_ranges_say_how_many_tests_and_crashes_are_left() -> None:
     one = campaign(cases=70, crashes=4)
     assert one.can_resume
-    first = one.next_range()
+    first = one.next_range(workers=1)
     assert first is not None
     assert (first.first, first.count, first.tests, first.crashes) == (0, 64, 70, 4)
-    second = one.next_range()
+    second = one.next_range(workers=1)
     assert second is not None and second.first == 64
     assert 6 <= second.count < 64
-    assert one.next_range() is None  # enough are under way
+    assert one.next_range(workers=1) is None  # enough are under way
     take(one, "pc" + "p" * 62)
     third = campaign(cases=70, crashes=4)
     third.go_on(64, 64)
     third.totals.tests, third.totals.crashed = 64, 1
-    rest = third.next_range()
+    rest = third.next_range(workers=1)
     assert rest is not None
     assert (rest.first, rest.tests, rest.crashes) == (64, 6, 3)
     assert rest.count < 64
+
+
+def test_the_first_range_is_the_whole_campaign_and_may_end_behind_its_first_cases() -> (
+    None
+):
+    one = campaign(cases=5000)
+    whole = one.next_range()
+    assert whole is not None and whole.count >= 5000 and one.next_range() is None
+    one.take(whole, [chunk("p" * 64)], come_back)  # these were slow
+    rest = one.next_range()
+    assert rest is not None and rest.first == 64
+    for parts in ({"until_bug": True}, {"time": 9.0}, {"cases": 10**6}):
+        first = campaign(**parts).next_range()
+        assert first is not None and first.count == 64
 
 
 @pytest.mark.parametrize(("given", "tests"), [("budget", 4), ("cases", 2**62 + 1)])

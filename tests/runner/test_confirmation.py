@@ -214,10 +214,10 @@ def test_run_alone_is_asked_of_cases_in_order_and_once(many: Path) -> None:
 
     subject = Subject("a.nom", "a", ensures=(Ensures("1", "d", 1),))
     bugs = Bugs(subject, ViolationTable(1, repeats=True), confirm=None, until_bug=False)
-    rows = [0, 2, 5, 6]
-    found = Violations.of(rows, [(4,), (7,), (4,), (1,)], [1] * 4, [np.nan] * 4)
-    bugs.take(found, 100, confirm)
-    bugs.take(found, 200, confirm)
+    for first in (100, 200):
+        rows = [first, first + 2, first + 5, first + 6]
+        found = Violations.of(rows, [(4,), (7,), (4,), (1,)], [1] * 4, [np.nan] * 4)
+        bugs.take(found, confirm)
     assert asked == [(4,), (7,), (1,)]
     assert [(b.case, b.seen) for b in bugs.finish_bugs()] == [
         (100, 4),

@@ -27,6 +27,7 @@ from nomos.results.result import Result
 from nomos.runner.campaigns.campaign import DOWN
 from tests.models.chat_server import ChatServer
 from tests.sizes import IS_WHOLE
+from tests.test_pytest_plugin import run_pytest
 
 pytest.importorskip("httpx")
 DOMAIN = """
@@ -188,6 +189,20 @@ def test_a_limit_is_never_passed_and_said(
     assert cost_at(server) <= limit.get("max_cost", 1000)
     assert "used up" in result.reason and 10 < result.counts.tests < 100
     assert result.calls.total_sent("cost") == pytest.approx(cost_at(server))
+
+
+def test_pytest_keeps_the_limits(tmp_path: Path, server: ChatServer) -> None:
+    write_project(tmp_path)
+    asked = ["specs", "--nomos-model", model_of(server), "--nomos-concurrency", "2"]
+    asked += ["--nomos-calls", "60", "--nomos-max-cost", "1.5", "--nomos-rate", "900/s"]
+    asked += ["-W", "default::RuntimeWarning"]  # what it may cost
+    status, out = run_pytest(tmp_path, *asked)
+    assert status == 1 and "talk[tiny?timeout_s=2&max_tokens=5]" in out, out
+    assert 10 < len(server.requests) <= 60 and cost_at(server) <= 1.5
+    assert server.most_at_once <= 2
+    for name, wrong in (("max-cost", "nan"), ("rate", "5"), ("concurrency", "0")):
+        status, out = run_pytest(tmp_path, "specs", f"--nomos-{name}", wrong)
+        assert status == 4 and wrong in out
 
 
 def test_a_limit_of_money_needs_a_price(
@@ -379,8 +394,9 @@ def test_a_hostile_answer_is_shown_escaped_and_the_key_in_no_file(
     write_project(tmp_path, count=20)
     files = ("json", "html", "junit", "sarif", "events")
     asked = [part for kind in files for part in (f"--{kind}", f"out.{kind}")]
+    model = f"{server.model}?timeout_s=60&max_tokens=5"
     ran = CliRunner().invoke(
-        cli, ["run", "specs", "--model", model_of(server), "--budget", "30", *asked]
+        cli, ["run", "specs", "--model", model, "--budget", "30", *asked]
     )
     assert ran.exit_code in (1, 3), ran.output[-2000:]
     assert "violated" in ran.output

@@ -6,6 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from nomos.models import trusting
 from nomos.runner.campaigns.fingerprint import changes, fingerprint
 from nomos.runner.executors.worker import Setting, Worker
 from nomos.runner.jobs import Job
@@ -51,6 +52,14 @@ def test_settings_are_part_of_it(steps: Path) -> None:
     same = "np.arange(9)"
     other = marks(steps, same, fault="raise")
     assert changes(marks(steps, same), other) == ["the settings"]
+
+
+def test_trust_is_noted_and_changes_nothing(steps: Path) -> None:
+    without = marks(steps, "np.arange(9)")
+    with trusting():
+        given = marks(steps, "np.arange(9)")
+    assert "trust" in given and "trust" not in without
+    assert changes(without, given) == []
 
 
 def test_any_file_of_a_model_that_is_a_folder_counts(steps: Path) -> None:

@@ -11,7 +11,7 @@ from nomos.runner.campaigns.violations import How, ViolationTable
 
 CHOICES = [(7, 1), (7, 2), (8, 1), (9, 1)]
 HOW = np.array([How.ISOLATED, How.BATCH, How.FLAKY, How.CRASHED])
-FOUND = Violations.of(range(4), CHOICES, [0b01, 0b11, 0b10, 0b10], [0.5, 2, 3, 4])
+FOUND = Violations.of(range(10, 14), CHOICES, [0b01, 0b11, 0b10, 0b10], [0.5, 2, 3, 4])
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def table() -> ViolationTable:
     table = ViolationTable(1, repeats=True)
     places, new = table.places(FOUND)
     assert (places.tolist(), new.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
-    table.add(np.arange(10, 14), HOW, FOUND)
+    table.add(HOW, FOUND)
     return table
 
 
@@ -49,7 +49,7 @@ def test_a_gap_that_is_no_number_leaves_no_histogram() -> None:
     table = ViolationTable(1, repeats=False)
     found = Violations.of([0, 1], CHOICES[:2], [1, 1], [1.0, np.nan])
     table.places(found)
-    table.add(np.arange(2), HOW[:2], found)
+    table.add(HOW[:2], found)
     assert table.count_margins() is None
 
 
@@ -60,10 +60,10 @@ def test_the_table_grows_and_what_was_in_it_stays(repeats: bool, size: int) -> N
     for first in range(0, 4000, size):
         numbers = range(first, first + size)
         ones = [1] * size
-        found = Violations.of(range(size), [(n,) for n in numbers], ones, [0.0] * size)
+        found = Violations.of(numbers, [(n,) for n in numbers], ones, [0.0] * size)
         places, new = table.places(found)
         assert places.tolist() == list(numbers) and len(new) == size
-        table.add(np.array(numbers), np.zeros(size, dtype=np.int8), found)
+        table.add(np.zeros(size, dtype=np.int8), found)
         table.count_met(places)
     assert table.count == table.count_seen_exactly(1) == table.bug_inputs == 4000
     assert table.take_touched() == [(number, 1) for number in range(4000)]
@@ -73,7 +73,7 @@ def test_what_is_recalled_is_as_it_was(table: ViolationTable) -> None:
     table.count_met(np.array([0, 1, 1, 2]))
     seen = np.array(table.count_seen(np.arange(4)))
     again = ViolationTable(1, repeats=True)
-    again.recall(np.arange(10, 14), HOW, seen, FOUND)
+    again.recall(HOW, seen, FOUND)
     assert again.take_touched() == []
     for one in (table, again):
         assert one.count_met(np.array([3])).tolist() == [How.CRASHED]
@@ -93,7 +93,7 @@ def test_past_the_limit_violations_have_no_place(
         table = ViolationTable(1, repeats=repeats)
         places, new = table.places(FOUND)
         assert (places.tolist(), new.tolist()) == ([0, 1, 2, -1], [0, 1, 2])
-        table.add(np.arange(3), HOW[:3], FOUND.take(new))
+        table.add(HOW[:3], FOUND.take(new))
         assert table.count_margins() is None  # not all of them are known
         again = table.places(FOUND.take(np.array([0, 3])))[0].tolist()
         assert again == ([0, -1] if repeats else [-1, -1])

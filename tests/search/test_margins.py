@@ -88,3 +88,14 @@ def test_numbers_have_margins_without_scores(
     passed = evaluated.verdicts == Verdict.PASSED
     assert (signals[0][violated] > 0).all()
     assert (signals[0][passed] <= 0).all()
+
+
+def test_the_probabilities_of_an_estimator_in_verifies_guide(
+    loans: Path, tmp_path: Path
+) -> None:
+    """An estimator of scikit-learn has no `scores`, but `predict_proba`."""
+    domain = tmp_path / "loans.py"
+    domain.write_text(domain.read_text().replace("scores(", "predict_proba("))
+    project = Worker(Setting(loans.parent.parent))
+    making = Making(project.prepare_job(Job(loans)).engine.program)
+    assert making.build_material().unguided == ""

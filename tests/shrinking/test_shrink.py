@@ -145,6 +145,31 @@ def test_the_other_input_becomes_like_the_first() -> None:
     assert [record.row for record in shrunk.records] == [0, 2]
 
 
+def test_a_pair_keeps_together_and_comes_as_near_as_the_data_has() -> None:
+    class Many(People):
+        def inputs(self) -> np.ndarray:
+            debts = np.repeat([5, 6], 100)[:, None] * np.ones((1, 4), dtype=np.float32)
+            rows = np.column_stack([np.tile(np.arange(100), 2), debts]).astype(float)
+            rows[:, 2:] = [0, 1, 0]
+            return rows
+
+    text = """
+    input x1, x2 where same(x1, x2, except income);
+    output d1;
+    output d2;
+    {
+      d1 = predict(x1)
+      d2 = predict(x2)
+    }
+    ensures d1 == d2;
+    """
+    engine = engine_of(Many, text)
+    for other, nearest in ((98, 30), (130, None)):
+        shrunk = Shrinker(engine).shrink((7, other), 0)
+        assert (shrunk and shrunk.records[1].row) == nearest
+        assert not shrunk or shrunk.tried < 100
+
+
 class Review(NamedTuple):
     """A text and a note."""
 

@@ -234,6 +234,15 @@ def test_a_fixed_bug_that_is_found_again_is_open_again(store: Store) -> None:
     assert store.bug(make_bug(1).id).status == "open"
 
 
+def test_an_id_that_is_no_text_is_near_to_none(store: Store) -> None:
+    for number in (1, 2):
+        add(store, store.begin(RESULT), make_bug(number))
+    query = "UPDATE bugs SET id = x'ff00' WHERE id = ?"
+    store._connection.execute(query, (make_bug(1).id,))
+    with pytest.raises(StoreError, match="no bug `0123456789`"):
+        store.bug("0123456789")
+
+
 def test_only_a_known_bug_can_be_marked(store: Store) -> None:
     with pytest.raises(StoreError, match="no bug 0123456789"):
         store.mark("0123456789", "fixed")

@@ -372,11 +372,12 @@ def test_a_fall_that_two_records_make_up_is_no_repair() -> None:
     domain = Numbers()
     swappable = domain.model = SwappableModel(None)
     records = Records(domain.inputs(), domain.labels())
-    bench = Bench([Property(checked.spec, imported, "s.nom")], domain, records)
+    properties = [Property(checked.spec, imported, "s.nom")]
+    bench = Bench(properties, domain, records, "grade", swappable)
 
     def evaluated(*known: int) -> Evaluation:
         swappable.model = Recognised(*known)
-        return bench.evaluate("grade", seed=3, budget=5000)
+        return bench.evaluate(seed=3, budget=5000)
 
     before, few = evaluated(1, 2, 3, 4, 5, 6, 8), evaluated(1, 2, 3, 4, 5)
     assert before.rates["s"].count > few.rates["s"].count + 20

@@ -189,12 +189,8 @@ def test_every_parameter_of_a_library_is_in_one_part_of_the_table(library: str) 
 
 LYING = {
     "xgboost, a value for missing": ("xgboost", "XGBClassifier", {"missing": 7.0}),
-    "xgboost, dart": (
-        "xgboost",
-        "XGBClassifier",
-        {"booster": "dart", "rate_drop": 0.5},  # or all its trees weigh 1
-    ),
-    "xgboost, a link": ("xgboost", "XGBRegressor", {"objective": "count:poisson"}),
+    "xgboost, no trees": ("xgboost", "XGBRegressor", {"booster": "gblinear"}),
+    "xgboost, a hinge": ("xgboost", "XGBClassifier", {"objective": "binary:hinge"}),
     "xgboost, unknown": ("xgboost", "XGBClassifier", {"of_tomorrow": 1}),
     "lightgbm, stops early": ("lightgbm", "LGBMClassifier", {"pred_early_stop": True}),
     "lightgbm, some trees": (
@@ -202,11 +198,7 @@ LYING = {
         "LGBMClassifier",
         {"num_iteration_predict": 1},
     ),
-    "lightgbm, forest": (
-        "lightgbm",
-        "LGBMClassifier",
-        {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5},
-    ),
+    "lightgbm, a link": ("lightgbm", "LGBMRegressor", {"objective": "cross_entropy"}),
     "lightgbm, zero": ("lightgbm", "LGBMClassifier", {"zero_as_missing": True}),
     "catboost, a threshold": ("catboost", "CatBoostClassifier", {}),
     "catboost, a link": ("catboost", "CatBoostRegressor", {"loss_function": "Poisson"}),

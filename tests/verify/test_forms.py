@@ -68,6 +68,31 @@ ensures (forall i in xs: xs[i].a == 1) ==> d1 <= d2;
 ensures (count i in xs: xs[i].b == 1) == 2 ==> d1 == d2;
 ensures (sum i in xs: xs[i].a) <= 7 || (exists i < j in xs: xs[i].a < xs[j].a) || d1 >= d2;
 """,
+    "a largest item, and what is near": """\
+import small;
+input xs[3];
+requires max(xs[0].a, 2) <= min(xs[1].a + 1, xs[2].a, 4) && abs(xs[0].a - xs[1].a) <= 2;
+output ds;
+{
+  ds = [predict(x) for x in xs]
+}
+ensures (max i in xs: ds[i]) - (min i in xs: ds[i]) <= 1 + abs(xs[1].a - xs[2].a);
+ensures isclose(ds[0], ds[1], rel := 0.5, abs := 0.75) || xs[2].b == 1;
+""",
+    "built-in functions": """\
+import small;
+input x1;
+var x2 := x1[a := min(x1.a + randInt(1, 3), 4)];
+requires !missing(x1.a) && !missing(x1.c) && round(sqrt(x1.a)) >= 1;
+output d1;
+output d2;
+{
+  d1 = predict(x1)
+  d2 = predict(x2)
+}
+ensures abs(d1 - d2) <= (if x1.b == 1 then 0.5 else exp(0));
+ensures abs(d1 - 1) * 2 - max(d2, 0.25, d1 - 1) <= 1.5 && min(d1, d2) != max(d1, d2);
+""",
 }
 
 
@@ -139,8 +164,9 @@ def test_names_with_an_order_are_proved_as_brute_force_answers(kind: str) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("predict(xs[1])", "predict(xs[int(d1)])", "which item"),
-        ("xs[i].b == 1", "abs(xs[i].b) == 1", "`abs` is not declared"),
+        ("predict(xs[1])", "predict(xs[int(d1)])", "more than assignments"),
+        ("xs[i].b == 1", "log(xs[i].b) == 0", "`log` fails"),
+        ("d1 >= d2;", "(max i in xs if xs[i].a > 1: xs[i].a) > 3;", "differ by case"),
     ],
 )
 def test_forms_that_differ_by_case_are_refused_with_their_place(
@@ -150,6 +176,23 @@ def test_forms_that_differ_by_case_are_refused_with_their_place(
     domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
     text = FORMS["a list and quantifiers"].replace(old, new)
     spec = spec_of(text, domain)
-    with pytest.raises(NotProvable) as caught:
+    with pytest.raises(NotProvable, match=reason) as caught:
         verify(spec, domain)
     assert "small.nom:" in caught.value.picture(spec.source)
+
+
+def test_a_function_of_the_domain_is_not_taken_for_a_built_in_one() -> None:
+    model = models()["logistic"]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    type(domain).abs = lambda self, number: -number  # type: ignore[attr-defined]  # of its own
+    text = FORMS["a definition"].replace("ordered(d1, d2)", "abs(d1 - d2) <= 0")
+    with pytest.raises(NotProvable, match="`abs` is not declared to be a model"):
+        verify(spec_of(text, domain), domain)
+
+
+def test_a_calculation_that_is_no_sum_says_what_is() -> None:
+    model = models()["network"]
+    domain = domain_of(SCHEMA, model, ROWS, model.predict)  # type: ignore[attr-defined]  # an estimator
+    text = FORMS["a definition"].replace("ordered(d1, d2)", "d1 * d2 > -99")
+    with pytest.raises(NotProvable, match="no sum: a proof knows"):
+        verify(spec_of(text, domain), domain)

@@ -42,8 +42,11 @@ DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint6
           "float16", "float32", "float64")  # fmt: skip
 KINDS = (
     "tree", "forest", "boosting", "histograms", "linear", "xgboost", "xgboost, missing",
-    "xgboost, file", "lightgbm", "catboost",
+    "xgboost, file", "lightgbm", "catboost", "adaboost", "bagging", "histograms, poisson",
+    "lightgbm, rf", "xgboost, dart",
 )  # fmt: skip
+ENSURES = ("d1 <= d2", "d1 >= d2", "d1 == d2", "d1 <= 99", "abs(d1 - d2) <= 0.5",
+           "max(d1, d2) <= 0.8", "d2 <= 1.5 * d1 || min(d1, d2) <= 0")  # fmt: skip
 MOST_PLACES = 20_000
 QUICK = ProofOptions(seconds=3, counting=0.2)
 
@@ -79,6 +82,10 @@ def make_model(kind: str, rows: Array, target: Array, seed: int) -> Any:
             few |= {"verbose": 0, "allow_writing_files": False}
         if kind.endswith("missing"):
             few["missing"] = float(rows[0, 0])
+        if kind.endswith("rf"):
+            few |= {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.7}
+        if kind.endswith("dart"):
+            few |= {"booster": "dart", "rate_drop": 0.5}
         kind_of = getattr(module, name + ("Regressor" if numbers else "Classifier"))
         return kind_of(**few)
     makers = {
@@ -93,12 +100,19 @@ def make_model(kind: str, rows: Array, target: Array, seed: int) -> Any:
             ensemble.HistGradientBoostingRegressor,
         ),
         "linear": (linear_model.RidgeClassifier, linear_model.LinearRegression),
+        "adaboost": (ensemble.AdaBoostClassifier, ensemble.BaggingRegressor),
+        "bagging": (ensemble.BaggingClassifier, ensemble.BaggingRegressor),
     }
     few |= {"max_depth": 3} if kind in ("tree", "forest", "boosting") else {}
-    few |= {"n_estimators": 3} if kind in ("forest", "boosting") else {}
-    few |= {"max_iter": 4, "min_samples_leaf": 3} if kind == "histograms" else {}
+    few |= (
+        {"n_estimators": 3}
+        if kind in ("forest", "boosting", "adaboost", "bagging")
+        else {}
+    )
+    few |= {"max_iter": 4, "min_samples_leaf": 3} if library == "histograms" else {}
+    few |= {"loss": "poisson"} if kind.endswith("poisson") and numbers else {}
     few = {} if kind == "linear" else few
-    return makers[kind][numbers](**few)
+    return makers[library][numbers](**few)
 
 
 def make_domain(schema_: Schema, model_: Any, rows: Array, predict_: Any) -> Domain:
@@ -159,7 +173,7 @@ def random_quarry(seed: int) -> Quarry:
     premise = None
     if rng.random() < 0.3 and not is_real:
         premise = int(rng.choice([low, (low + high) // 2, high + 1]))
-    ensures = str(rng.choice(["d1 <= d2", "d1 >= d2", "d1 == d2", "d1 <= 99"]))
+    ensures = str(rng.choice(ENSURES))
     given = "" if premise is None else f"x1.a >= {premise} ==> "
     text = SPEC.format(
         value=f"x1.a + {step}" if step else value,
@@ -241,7 +255,9 @@ def is_ever_broken(quarry: Quarry) -> bool:
             )
             for v in (np.asarray(values), np.asarray(changed))
         )
-        if not eval(ensures.rstrip().rstrip(";"), {"d1": d1, "d2": d2}).all():
+        names = {"d1": d1, "d2": d2, "max": np.maximum, "min": np.minimum}
+        parts = ensures.rstrip().rstrip(";").split("||")
+        if not np.any([eval(part.strip(), names) for part in parts], axis=0).all():
             return True
     return False
 

@@ -262,9 +262,7 @@ MUTANTS = {
     ),
     "a condition that is dropped": (
         "question.components",
-        "self._keep_rows(\n"
-        "                    np.flatnonzero(holds(guard, self.values, len(self.counts)))\n"
-        "                )",
+        "self._keep_rows(np.flatnonzero(held))",
         "pass",
     ),
     "`or` for `and` in an ensures": (

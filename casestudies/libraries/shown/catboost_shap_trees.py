@@ -1,4 +1,5 @@
 import catboost
+import numpy
 
 X = [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 y = [0, 1]
@@ -7,4 +8,4 @@ pool = catboost.Pool(X, cat_features=None)
 shap = model.get_feature_importance(pool, type="ShapValues").sum(axis=-1)
 raw = model.predict(X, prediction_type="RawFormulaVal")
 print("expected: the same numbers")
-print("seen:", shap.tolist(), raw.tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (shap, raw)))

@@ -5,4 +5,4 @@ y = [0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 
 model = lightgbm.LGBMClassifier(n_estimators=1, min_child_samples=1, use_quantized_grad=True, quant_train_renew_leaf=True, monotone_constraints=[1], n_jobs=1, verbose=-1, random_state=0).fit(X, y)
 low, high = model.predict_proba([[43.0], [45.0]])[:, 1]
 print("expected: the second is not lower than the first")
-print("seen:", float(low), float(high))
+print("seen:", round(float(low), 6), round(float(high), 6))

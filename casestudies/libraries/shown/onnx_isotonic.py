@@ -11,4 +11,4 @@ onnx = skl2onnx.to_onnx(model, x[:1], options={id(model): {'zipmap': False}}).Se
 session = onnxruntime.InferenceSession(onnx)
 seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
 print("expected: the same numbers")
-print("seen:", model.predict_proba(X).tolist(), numpy.array(seen).tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (model.predict_proba(X), seen)))

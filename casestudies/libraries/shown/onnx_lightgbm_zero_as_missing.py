@@ -14,4 +14,4 @@ onnx = made.SerializeToString()
 session = onnxruntime.InferenceSession(onnx)
 seen = session.run(None, {session.get_inputs()[0].name: x})[-1]
 print("expected: the same numbers")
-print("seen:", model.predict(X).tolist(), numpy.array(seen).tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (model.predict(X), seen)))

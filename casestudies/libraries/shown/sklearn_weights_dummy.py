@@ -1,3 +1,4 @@
+import numpy
 import sklearn.dummy
 
 X = [[1.0], [0.0]]
@@ -9,4 +10,4 @@ copied = sklearn.dummy.DummyRegressor(strategy='median').fit(
     [t for t, n in zip(y, w) for _ in range(n)],
 )
 print("expected: the same numbers")
-print("seen:", weighted.predict(X).tolist(), copied.predict(X).tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (weighted.predict(X), copied.predict(X))))

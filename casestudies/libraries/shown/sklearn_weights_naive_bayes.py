@@ -1,3 +1,4 @@
+import numpy
 import sklearn.naive_bayes
 
 X = [[3.0], [2.0], [0.0]]
@@ -9,4 +10,4 @@ copied = sklearn.naive_bayes.GaussianNB(var_smoothing=0.01).fit(
     [t for t, n in zip(y, w) for _ in range(n)],
 )
 print("expected: the same numbers")
-print("seen:", weighted.predict_proba(X).tolist(), copied.predict_proba(X).tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (weighted.predict_proba(X), copied.predict_proba(X))))

@@ -1,3 +1,4 @@
+import numpy
 import sklearn.naive_bayes
 
 X = [[1.0], [0.0], [1.0]]
@@ -10,4 +11,4 @@ absent = sklearn.naive_bayes.GaussianNB().fit(
     sample_weight=[n for n in w if n],
 )
 print("expected: the same numbers")
-print("seen:", present.predict_proba(X).tolist(), absent.predict_proba(X).tolist())
+print("seen:", *(numpy.round(a, 6).tolist() for a in (present.predict_proba(X), absent.predict_proba(X))))

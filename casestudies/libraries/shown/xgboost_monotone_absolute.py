@@ -5,4 +5,4 @@ y = [4, 0, 1, 2, 3]
 model = xgboost.XGBRegressor(n_estimators=1, objective='reg:absoluteerror', monotone_constraints='(-1,0)', n_jobs=1, verbosity=0, random_state=0).fit(X, y)
 low, high = model.predict([[-1.74, 0.0], [-0.74, 0.0]])
 print("expected: the second is not higher than the first")
-print("seen:", float(low), float(high))
+print("seen:", round(float(low), 6), round(float(high), 6))

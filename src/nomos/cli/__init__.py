@@ -90,7 +90,7 @@ class _Commands(click.Group):
         for title, group in _GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl(
-                    [(_command_name(name), group[name]) for name in group]
+                    [(_command_name(n), text) for n, text in group.items()]
                 )
 
     def resolve_command(

@@ -54,9 +54,7 @@ def _extras() -> dict[str, str]:
     """Say which libraries are installed, by the extra that installs each."""
     from nomos.models.kinds import all_kinds
 
-    kinds = {
-        kind.extra or kind.name: kind.package or kind.extra for kind in all_kinds()
-    }
+    kinds = {one.extra or one.name: one.package or one.extra for one in all_kinds()}
     return {
         extra: _package_version(package)
         or _package_version(f"{package}-cpu")

@@ -38,16 +38,14 @@ class Taking(click.ParamType):  # type: ignore[type-arg]  # not in older clicks
         """Return the value of a text or of a default."""
         kind = self.kind
         try:
-            return (
-                kind.parse_text(value) if isinstance(value, str) else kind.accept(value)
-            )
+            take = kind.parse_text if isinstance(value, str) else kind.accept
+            return take(value)
         except ValueError as error:
             self.fail(f"it {error}", param, ctx)
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> Any:
         """Return the words that may follow."""
-        words = getattr(self.kind, "words", ())
-        return click.Choice(words).shell_complete(ctx, param, incomplete)
+        return click.Choice(self.kind.words).shell_complete(ctx, param, incomplete)
 
 
 FOLDER = NamedPath(file_okay=False)
@@ -88,9 +86,9 @@ _TAKEN: dict[str, Any] = {
     "seed": accepted.SEED,
     "max_rate": accepted.SHARE,
     "most_mb": accepted.COUNT,
-    "max_warnings": accepted.TakesWhole(0),
-    "tries": accepted.TakesWhole(1, 1000),
-    "times": accepted.TakesNumber("a number from 1 on", 1),
+    "max_warnings": accepted.take_whole(0),
+    "tries": accepted.take_whole(1, 1000),
+    "times": accepted.take_number("a number from 1 on", 1),
     "format": click.Choice(["text", "json"]),
 }
 CAMPAIGN = (
@@ -148,9 +146,7 @@ def takes(
                 names, more["is_flag"] = ("/".join(names),) if pair else names, True
             else:
                 more |= {"metavar": value, "multiple": name in _SEVERAL}
-                more |= {
-                    "type": Taking(kind) if isinstance(kind, accepted.Kind) else kind
-                }
+                more["type"] = Taking(kind) if isinstance(kind, accepted.Kind) else kind
             more["required"] = name in required
             function = click.option(name, *names, **more)(function)
         return function
@@ -196,9 +192,11 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def collect_trusted_settings(model: str | None, pairs: Sequence[str]) -> dict[str, str]:
+def collect_trusted_settings(
+    model: str | None, settings: Sequence[str]
+) -> dict[str, str]:
     """Return the settings that a store may name because the command line does."""
-    return parse_settings(pairs) | ({} if model is None else {"model": model})
+    return parse_settings(settings) | ({} if model is None else {"model": model})
 
 
 def is_own_process() -> bool:
@@ -216,9 +214,8 @@ def load_specs(paths: Sequence[Path]) -> dict[Path, LoadedSpec]:
     for one in loaded.values():
         found = one.checked.diagnostics
         unsaid = [d for d in found if d.code is not Code.DOMAIN_UNAVAILABLE]
-        print_diagnostics(
-            one.checked.source, unsaid, err=True
-        )  # a run says the others itself
+        # A run says the others itself
+        print_diagnostics(one.checked.source, unsaid, err=True)
     bad = [one for one in loaded.values() if one.checked.spec is None]
     if any(one.checked.diagnostics for one in bad):
         sys.exit(2)

@@ -1,11 +1,13 @@
 """Files that commands write, and standard output where a report goes there."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +16,9 @@ from nomos.diagnostics.render import render_diagnostic
 from nomos.errors import NomosError
 from nomos.files import write_whole
 from nomos.terminal import echo
+
+if TYPE_CHECKING:
+    from nomos.runner.jobs import Run
 
 STDOUT = Path("-")
 
@@ -28,6 +33,14 @@ def print_diagnostics(
     for diagnostic in diagnostics:
         picture = render_diagnostic(diagnostic, source, colour=colour)
         click.echo(picture + "\n", color=colour, err=err)
+
+
+def print_failures(run: Run) -> None:
+    """Say what could not be run, a line for each cause."""
+    from nomos.runner.jobs import failure_lines
+
+    for line in failure_lines(run.failures):
+        echo(f"error: {line}", err=True)
 
 
 class NamedPath(click.Path):
@@ -55,9 +68,8 @@ class ReportPath(NamedPath):
         if path == STDOUT:
             return path
         if not path.absolute().parent.is_dir():
-            self.fail(
-                f"there is no folder {str(path.parent)!r} to write to", param, ctx
-            )
+            said = f"there is no folder {str(path.parent)!r} to write to"
+            self.fail(said, param, ctx)
         return path.absolute()
 
 

@@ -54,9 +54,8 @@ def render_diagnostic(
     marked = line[start : start + max(1, at.end - at.start)]  # on its first line only
     carets = " " * _count_cells(line[:start]) + "^" * max(1, _count_cells(marked))
     paint = _COLOURS[diagnostic.severity]
-    head = _paint_text(
-        f"{diagnostic.severity.value}[{diagnostic.code.slug}]", paint, colour
-    )
+    what = f"{diagnostic.severity.value}[{diagnostic.code.slug}]"
+    head = _paint_text(what, paint, colour)
     gutter = " " * len(str(line_number))
     parts = [
         f"{head}: {_printable_line(diagnostic.message)}",

@@ -25,21 +25,7 @@ from nomos.domain.schema import (
 )
 
 __all__ = [
-    "Category",
-    "Date",
-    "DateTime",
-    "Domain",
-    "Feature",
-    "Flag",
-    "Integer",
-    "OneHot",
-    "Ordinal",
-    "Real",
-    "Schema",
-    "asking",
-    "batched",
-    "concurrent",
-    "random",
-    "tensors",
+    "Category", "Date", "DateTime", "Domain", "Feature", "Flag", "Integer", "OneHot",
+    "Ordinal", "Real", "Schema", "asking", "batched", "concurrent", "random", "tensors",
     "total",
-]
+]  # fmt: skip

@@ -16,12 +16,9 @@ from nomos.errors import DomainError, NomosError, Stop
 _NOMOS = str(Path(__file__).parents[1])
 # What a module is installed by, where that is not its own name.
 _PACKAGES = {
-    "PIL": "pillow",
-    "cv2": "opencv-python",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-}
+    "PIL": "pillow", "cv2": "opencv-python", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "yaml": "pyyaml",
+}  # fmt: skip
 # Of extras too, but who misses one of these wants it alone.
 _ALONE = {"gymnasium", "pandas", "pillow", "polars", "scipy"}
 
@@ -81,9 +78,8 @@ def _find_extra(package: str) -> str:
     except metadata.PackageNotFoundError:
         return ""
     extras = [m[2] for line in requirements if (m := wanted.match(line))]
-    sizes = Counter(
-        line.rpartition("extra == ")[2].strip("'\"") for line in requirements
-    )
+    extras = [line.rpartition("extra == ")[2].strip("'\"") for line in requirements]
+    sizes = Counter(extras)
     return min(extras, key=lambda extra: (sizes[extra], extra), default="")
 
 

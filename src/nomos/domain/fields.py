@@ -96,9 +96,7 @@ class Draws(Sequence[np.random.Generator]):
         """Draw reals of 32 bits from a normal distribution (within 5.8 deviations)."""
         shape, count = _shape(shape)
         half = 8 * math.ceil(count / 16)  # whole counters for either half
-        if self._device is not None and (kernels := _kernels(self._device)) is not None:
-            drawn = kernels.normal(self._seeds, self._next(), half, self._device)
-        elif self._device is not None:
+        if self._device is not None:
             drawn = _normal(self._halves(2 * half), half)
         else:
             drawn = self._normal_by_blocks(half)
@@ -127,8 +125,6 @@ class Draws(Sequence[np.random.Generator]):
         number, device = self._next(), self._device
         if device is None:
             return _halve_words(_words(self._seeds, number, counters * _WORDS))
-        if (kernels := _kernels(device)) is not None:
-            return kernels.halves(self._seeds, number, counters, device)
         if device == "cpu":
             import torch
 
@@ -146,17 +142,6 @@ def _seed(given: Any) -> int:
 def _shape(shape: int | Sequence[int]) -> tuple[tuple[int, ...], int]:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return shape, math.prod(shape)
-
-
-def _kernels(device: str) -> Any:
-    """Return the kernels for a device, None where it has to do with plain operations."""
-    if not device.startswith("cuda"):
-        return None
-    try:
-        from nomos.domain import field_kernels
-    except ImportError:  # there is no Triton
-        return None
-    return field_kernels
 
 
 def _words(seeds: Array, number: int, count: int) -> Array:
@@ -226,9 +211,8 @@ def _shares(halves: Any) -> Any:
     """Return words of 32 bits as shares of one, of which 24 bits count."""
     if is_tensor(halves):
         return (halves >> 8 & 0xFFFFFF).float() * _UNIT
-    return (halves >> np.uint32(8)).view(np.int32).astype(np.float32) * np.float32(
-        _UNIT
-    )
+    bits = (halves >> np.uint32(8)).view(np.int32)
+    return bits.astype(np.float32) * np.float32(_UNIT)
 
 
 def _normal(halves: Any, half: int) -> Any:

@@ -140,9 +140,8 @@ def build(domain: type[Domain], settings: Mapping[str, str]) -> Domain:
     many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     empty = inspect.Parameter.empty
     needed = [n for n, p in parameters.items() if p.default is empty]
-    missing = [
-        n for n in needed if n not in arguments and parameters[n].kind not in many
-    ]
+    left = [n for n in needed if n not in arguments]
+    missing = [n for n in left if parameters[n].kind not in many]
     if missing:
         ways = ["--model MODEL" if n == "model" else f"--set {n}=…" for n in missing]
         raise NomosError(f"{domain.__name__} needs a setting: {' '.join(ways)}")
@@ -194,8 +193,7 @@ _TRUTHS |= dict.fromkeys(("false", "no", "0"), False)
 
 def _convert(name: str, text: str, wanted: Any) -> Any:
     """Turn a setting's text into the type that the constructor asks for."""
-    origin = typing.get_origin(wanted)
-    is_union = origin in (typing.Union, types.UnionType)
+    is_union = typing.get_origin(wanted) in (typing.Union, types.UnionType)
     for kind in typing.get_args(wanted) if is_union else (wanted,):
         try:
             if kind is bool:

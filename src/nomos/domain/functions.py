@@ -174,9 +174,7 @@ def _set_apart(given: Any) -> tuple[Any, dict[int, BaseException]]:
 def _own_argument(values: list[Any]) -> Column:
     """Return an argument as a column that the function may change."""
     column = to_column(values)
-    return (
-        [copy_owned(value) for value in column] if isinstance(column, list) else column
-    )
+    return [*map(copy_owned, column)] if isinstance(column, list) else column
 
 
 def answers(given: Any, count: int, name: str, is_record: bool = False) -> Column:
@@ -185,14 +183,10 @@ def answers(given: Any, count: int, name: str, is_record: bool = False) -> Colum
     An answer that is an array of one number, as networks give it, is that number, but
     not where a record is one (`is_record`).
     """
-    if is_tensor(given):
-        if (
-            given.ndim > 1
-            and len(given) == count
-            and (is_record or given.shape[1:].numel() > 1)
-        ):
-            return given.detach()  # type: ignore[no-any-return]  # records stay there
-        given = to_host(given)
+    has_rows = is_tensor(given) and given.ndim > 1 and len(given) == count
+    if has_rows and (is_record or given.shape[1:].numel() > 1):
+        return given.detach()  # type: ignore[no-any-return]  # records stay there
+    given = to_host(given)
     if not isinstance(given, list | tuple | np.ndarray):
         given = np.asarray(given)
     if isinstance(given, np.ndarray) and given.ndim == 0:

@@ -29,20 +29,9 @@ from nomos.accepted import CacheMode
 from nomos.device import Array, during
 from nomos.errors import Discard, Stop, Unreadable
 
-Phase = Literal[
-    "set-up",
-    "known bugs",
-    "search",
-    "control",
-    "confirmation",
-    "flakiness check",
-    "grouping",
-    "shrinking",
-    "proof",
-    "display",
-    "selection",
-    "before a kill",
-]
+Phase = Literal["set-up", "known bugs", "search", "control", "confirmation",
+                "flakiness check", "grouping", "shrinking", "proof", "display",
+                "selection", "before a kill"]  # fmt: skip
 _counting = RLock()  # calls that run side by side are counted one by one
 _RESERVED = 5  # one call in so many is kept for what comes after the search
 _MOST_NOTED = 20  # kinds of exceptions; more of them only repeat
@@ -260,9 +249,8 @@ class Meter:
         if self.seconds is None:
             return {}
         now = time.time()
-        ends = {
-            p: now - self.clock() + share * self.seconds for p, share in _ENDS.items()
-        }
+        left = self.seconds
+        ends = {p: now - self.clock() + share * left for p, share in _ENDS.items()}
         return ends | {p: max(ends[p], self._least_end) for p in _AFTER}
 
     def end_search(self) -> float | None:
@@ -279,11 +267,9 @@ class Meter:
 
     def most_rerun(self, calls: int) -> int | None:
         """Return how many cases, of so many calls each, are re-run in isolation at most."""
-        return (
-            None
-            if self.limit is None
-            else max(1, self.limit // _RERUN // max(1, calls))
-        )
+        if self.limit is None:
+            return None
+        return max(1, self.limit // _RERUN // max(1, calls))
 
     def is_short(self, spent: Array, calls: Array) -> Array:
         """Tell where a search that has spent so many calls must stop.

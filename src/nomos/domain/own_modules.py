@@ -91,9 +91,8 @@ class Project:
         before, _finder.current = _finder.current, self
         if before is not None:
             before.remember()
-        if any(
-            _hash_module(module) != digest for module, digest in self._loaded.values()
-        ):
+        loaded = self._loaded.values()
+        if any(_hash_module(module) != digest for module, digest in loaded):
             for name, (module, _) in self._loaded.items():
                 if sys.modules.get(name) is module:
                     del sys.modules[name]

@@ -144,9 +144,8 @@ def set_feature_many(
         changed[:, columns] = cast_values(written, records.dtype, is_whole=is_whole)
         return changed
     pairs = zip(items(records), items(values), strict=True)
-    return to_column(
-        [set_feature(record, key, value, schema) for record, value in pairs]
-    )
+    made = [set_feature(record, key, value, schema) for record, value in pairs]
+    return to_column(made)
 
 
 def cast_values(

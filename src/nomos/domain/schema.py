@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Feature:
     """One named feature of a row."""
 
     name: str
+    type: ClassVar[Type] = Type.INT  # that a spec sees
 
     @property
     def width(self) -> int:
@@ -40,11 +41,6 @@ class Feature:
     def takes_missing(self) -> bool:
         """Whether a record may have no value here: NaN, in its columns."""
         return bool(getattr(self, "missing", False))
-
-    @property
-    def type(self) -> Type:
-        """The type that a spec sees."""
-        return Type.INT
 
     def decode_value(self, columns: Array) -> Any:
         """Return the value held by one row's columns."""
@@ -123,11 +119,7 @@ class Real(Feature):
     low: float
     high: float
     missing: bool = False
-
-    @property
-    def type(self) -> Type:
-        """The type that a spec sees."""
-        return Type.REAL
+    type: ClassVar[Type] = Type.REAL
 
     def decode_value(self, columns: Array) -> float:
         """Return the value held by one row's columns."""
@@ -221,15 +213,12 @@ class Ordinal(Levelled):
 class Named(Levelled):
     """One of several levels, which a spec sees and sets by its name."""
 
+    type: ClassVar[Type] = Type.STRING
+
     @property
     def takes_missing(self) -> bool:
         """Whether a level stands for a gap."""
         return not MISSING.isdisjoint(self.levels)
-
-    @property
-    def type(self) -> Type:
-        """The type that a spec sees."""
-        return Type.STRING
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,9 +117,7 @@ def looks(
     schema = getattr(domain, "schema", None)
     whole = getattr(domain, "show_case", None)
     try:
-        found = {
-            name: show_record(value, domain, schema) for name, value in values.items()
-        }
+        found = {name: show_record(v, domain, schema) for name, v in values.items()}
         known = {name: look for name, look in found.items() if look is not None}
         return known if whole is None else {**known, **whole(values, choices)}
     except Exception as error:
@@ -135,9 +133,8 @@ def _to_array(record: Array, schema: Schema | None) -> Shown | None:
         record = np.moveaxis(record, 0, 2)
     if record.ndim == 3 and record.shape[2] == 1:
         record = record[:, :, 0]
-    is_picture = record.shape[2:] == (3,) or (
-        record.ndim == 2 and not _is_window(record)
-    )
+    is_grey = record.ndim == 2 and not _is_window(record)
+    is_picture = record.shape[2:] == (3,) or is_grey
     if is_picture and min(record.shape[:2]) >= _SMALLEST_PICTURE:
         return Image(record)
     return None

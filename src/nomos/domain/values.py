@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nomos.device import is_tensor, to_host
 from nomos.errors import ModelError
 
 _IMMUTABLE = (str, bytes, int, float, complex, bool, type(None), np.generic)
@@ -20,7 +21,7 @@ _CONTAINERS = frozenset({list, tuple, set, frozenset})
 
 
 def plain(value: Any) -> Any:
-    """Return numpy's numbers as Python's; anything else as it is."""
+    """Return numbers of numpy and torch as Python's; anything else as it is."""
     if type(value) in _SCALARS:
         return value
     if isinstance(value, np.generic) or (
@@ -31,7 +32,7 @@ def plain(value: Any) -> Any:
         made = value.item()
         # Of numbers wider than Python's, numpy gives the number itself.
         return float(made) if isinstance(made, np.floating) else made
-    return value
+    return value.item() if is_tensor(value) and not value.ndim else value
 
 
 def is_value(item: Any) -> bool:
@@ -44,10 +45,8 @@ def is_value(item: Any) -> bool:
         return all(is_value(part) for part in item)
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         parameters = type(item).__dataclass_params__  # type: ignore[attr-defined]  # it has
-        fields = dataclasses.fields(item)
-        return parameters.frozen and all(
-            is_value(getattr(item, f.name)) for f in fields
-        )
+        each = (getattr(item, field.name) for field in dataclasses.fields(item))
+        return parameters.frozen and all(map(is_value, each))
     return False
 
 
@@ -78,7 +77,7 @@ def copy_owned(value: Any) -> Any:
     if isinstance(value, list | dict | set | bytearray):
         return copy.deepcopy(value)
     if isinstance(value, memoryview) or hasattr(value, "__array__"):
-        return _copy_buffer(value)
+        return plain(_copy_buffer(value))
     return value
 
 
@@ -87,7 +86,7 @@ def _copy_buffer(value: Any) -> Any:
     try:
         return copy.deepcopy(value)
     except Exception:  # some do not allow it; their numbers can be had all the same
-        return np.array(value)
+        return np.array(to_host(value))
 
 
 def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -106,8 +105,8 @@ def answer(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
 
 def check_classes(instance: Any, function: str, answers: Any) -> None:
     """Refuse an answer of a domain's function that is none of those it declares."""
-    declared = getattr(type(instance), "classes", {})
-    if not isinstance(declared, Mapping) or function not in declared:
+    declared = getattr(type(instance), "classes", None)
+    if not (declared and isinstance(declared, Mapping) and function in declared):
         return
     classes = [plain(one) for one in declared[function]]
     if isinstance(answers, np.ndarray) and answers.size > 1:

@@ -115,8 +115,15 @@ async def _call_each(
     waits = inspect.iscoroutinefunction(function)
 
     async def call(case: tuple[Any, ...]) -> Any:
-        async with asyncio.timeout(terms.timeout_s):
-            return await (function(*case) if waits else _in_thread(function, case))
+        limit = asyncio.timeout(terms.timeout_s)
+        try:
+            async with limit:
+                return await (function(*case) if waits else _in_thread(function, case))
+        except TimeoutError:
+            if not limit.expired():  # it is the function's own
+                raise
+            seconds = f"{terms.timeout_s:g} s (--call-timeout)"
+            raise TimeoutError(f"a call took longer than {seconds}") from None
 
     return await run_each(call, cases, terms.concurrency)
 

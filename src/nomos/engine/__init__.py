@@ -1,6 +1,6 @@
 """Run cases: one alone, many at once in columns, many at once as coroutines.
 
-`alone` is the reference interpreter: it runs one case as Python would. `vectorized/` runs
+`interpreter` is the reference: it runs one case as Python would. `vectorized/` runs
 a chunk line by line as columns, `coroutines/` runs blocks side by side so that their calls
 of a model become batches. `Engine` chooses the mode and makes `EvaluatedChunk` chunks of it.
 

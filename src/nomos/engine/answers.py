@@ -122,7 +122,9 @@ def call_batch(
             watch.mark(WHOLE_CHUNK)
             given = function.many(*columns(slice(first, end)))
         except CallsFailed as error:  # which of them failed is known
-            current_lease().failure = _describe_first(error)
+            said = map(describe_error, error.errors.values())
+            # Where all can only not be read, nothing is said.
+            current_lease().failure = next(filter(None, said), "")
             if error.answers is not None:
                 answers = _write_answered(answers, failed, first, error)
             elif not function.function.draws:
@@ -150,11 +152,6 @@ def call_batch(
         # Where too many failed, some rows were not asked by themselves: nothing is known.
         current_lease().failure = describe_error(what) if left > 0 else ""
     return [0] * count if answers is None else answers, failed
-
-
-def _describe_first(error: CallsFailed) -> str:
-    """Say what the first call raised that failed; "" where all can only not be read."""
-    return next(filter(None, map(describe_error, error.errors.values())), "")
 
 
 def _write_answered(
@@ -193,10 +190,7 @@ class Memory:
         self.nondeterministic = 0  # answers that were not the same the second time
 
     def recall(
-        self,
-        places: Array,
-        ask: Ask,
-        standing: Array | None = None,
+        self, places: Array, ask: Ask, standing: Array | None = None
     ) -> tuple[Column, Array]:
         """Return the answer for each place, asking only for those not known yet.
 
@@ -308,9 +302,8 @@ class Memory:
         known = np.flatnonzero(self._state == _KNOWN)[:_MOST_MEASURED]
         spread = measure_spread(take(self._answers, known))
         before = items(take(self._answers, places))
-        for old, new, fails in zip(
-            before, items(answers), failed.tolist(), strict=True
-        ):
+        answered = zip(before, items(answers), failed.tolist(), strict=True)
+        for old, new, fails in answered:
             self.nondeterministic += fails or not is_same_answer(old, new, spread)
         self.asked_again += len(places)
         self._doubts[places] = False

@@ -49,8 +49,7 @@ class RandomCases:
     def words(self, position: int) -> Array:
         """Return the words of all cases at a position."""
         if position not in self._words:
-            words = self.stream.words(position, self.first, self.count)
-            self._words[position] = words
+            self._words[position] = self.stream.words(position, self.first, self.count)
         return self._words[position]
 
     def choice(self, row: int, position: int, kind: Kind, low: Any, high: Any) -> int:

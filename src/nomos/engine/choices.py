@@ -183,9 +183,8 @@ def replay_choice(
     if kind == "integer" and not low <= value <= high:
         raise LookupError(f"the recorded {value} is not in {low}..{high} any more")
     if kind == "real" and not low <= (real := from_pattern(value)) <= high:
-        raise LookupError(
-            f"the recorded {real!r} is not from {low!r} to {high!r} any more"
-        )
+        ends = f"from {low!r} to {high!r}"
+        raise LookupError(f"the recorded {real!r} is not {ends} any more")
     return value
 
 

@@ -47,6 +47,7 @@ from nomos.engine.watch import WHOLE_CHUNK, watch
 from nomos.errors import NomosError
 
 _ALL = 2**62  # tests and crashes: no limit
+SMALLEST = 64  # cases that are run before it is known what one takes
 _EVEN = 64  # violations on a device run again in multiples: each size is planned anew
 
 
@@ -57,9 +58,8 @@ class Engine:
         self.program = program
         straight = program.spec.code.straight is not None
         if mode == "vectorized" and not straight:
-            raise NomosError(
-                "`mode` vectorized takes a block of straight-line code: use coroutines"
-            )
+            said = "takes a block of straight-line code: use coroutines"
+            raise NomosError(f"`mode` vectorized {said}")
         self.mode: Mode = mode or ("vectorized" if straight else "coroutines")
         self.interpreter = Interpreter(program)
         in_columns = straight and self.mode != "coroutines"
@@ -136,10 +136,9 @@ class Engine:
         if not records:
             return self.interpreter.run(replay_draws(choices))
         program = self.program
+        count = len(program.spec.inputs)
         try:
-            made = rows_as_recorded(
-                records, program.source, program.schema, len(program.spec.inputs)
-            )
+            made = rows_as_recorded(records, program.source, program.schema, count)
         except LookupError as error:  # as where the choices cannot be drawn any more
             return self.interpreter.run(CaseDraws(partial(_refuse_draws, error)))
         later = choices[len(made) :]
@@ -169,12 +168,11 @@ class Engine:
 
     def values(
         self, cases: Cases, rows: Array | None = None, *, with_outputs: bool = False
-    ) -> tuple[Array, Array, dict[str, Column]]:
+    ) -> tuple[Array, tuple[Array, Array], dict[str, Column]]:
         """Return which cases come to their block, or its end, and what their names are.
 
-        The second result is where in the source the first input was drawn. Only the
-        cases at `rows` are meant, if given. Those that only a run in isolation could judge are
-        left out.
+        The second result is their choices, and how many each has. Only the cases at
+        `rows` are meant, if given. Those that only a run in isolation could judge are left out.
         """
         program = self.program
         chunk = Chunk(program, cases)
@@ -187,17 +185,15 @@ class Engine:
             if with_outputs and not columns.is_empty:
                 names += program.spec.outputs
                 self._block(columns, Answers(0))
-            nowhere = np.empty(0, dtype=np.int64)
             if columns.is_empty:
-                return chunk.rows, nowhere, {}
+                return chunk.rows, chunk.choices_of(chunk.rows), {}
             for name in names:  # a value that was put off may let cases leave
                 columns.column(name)
             chunk.settle()
-            first = columns.scope[program.spec.inputs[0]].places
-            places = nowhere if first is None else first
+            choices = chunk.choices_of(np.arange(len(chunk.rows)))
             values = {name: columns.column(name) for name in names}
             dates = {n: days_as_dates(values[n]) for n in program.spec.dates & {*names}}
-            return chunk.rows, places, values | dates
+            return chunk.rows, choices, values | dates
 
     def run(
         self,
@@ -214,7 +210,8 @@ class Engine:
         With `repeat`, violated cases are run again in a batch of their own. No more than
         `batch` cases run at once. With `one_by_one`, each runs in isolation, and it is said
         which is under way, `before` cases behind it. Where the calls are used up it ends
-        early, before a violation that was not run again.
+        early, before a violation that was not run again; where the first few suggest that the
+        others take longer than the limit, behind these.
         """
         began = time.perf_counter()
         asked, moved = self.answers.asked_again, self.answers.nondeterministic
@@ -224,18 +221,21 @@ class Engine:
         def evaluate(part: Cases) -> EvaluatedChunk:
             if one_by_one or self.mode == "sequential":
                 # Violations that are run again are no rows of what was asked for.
-                place = before + first if repeat else None
-                return self._run_rows(part, limits, place)
+                return self._run_rows(part, limits, before + first if repeat else None)
             return self._run_part(part, limits)
 
         while first < cases.count and not limits.are_reached:
-            most = min(batch or _ALL, cases.count - first)
+            is_first = limits.longest_s < np.inf and not parts
+            most = min(
+                batch or _ALL, cases.count - first, SMALLEST if is_first else _ALL
+            )
             due = [len(p) if has_control else len(p.violations) for p in parts]
             again = sum(due) if repeat else None
             parts.append(self._run_affordable(cases, first, most, again, evaluate))
             first += len(parts[-1])
             limits = limits.after(parts[-1])
-            if parts[-1].is_spent:
+            rest_s = self._size.expect_seconds(cases.count - first)
+            if parts[-1].is_spent or rest_s > limits.longest_s:
                 break
         whole = merge_chunks(parts)
         if has_control:
@@ -274,8 +274,7 @@ class Engine:
         evaluated = other.run(cases, Limits(_ALL, _ALL), repeat=False)
         if evaluated.is_spent:
             raise CallsSpent
-        again: Array = evaluated.verdicts[:count] == Verdict.VIOLATED
-        return again
+        return np.asarray(evaluated.verdicts[:count] == Verdict.VIOLATED)
 
     def _run_affordable(
         self,
@@ -317,8 +316,8 @@ class Engine:
                 if size == 1 or not is_out_of_memory(error):
                     raise
             else:
-                if size == self._size.count:
-                    rows = self.answers.rows_sent - sent  # fewer once answers are known
+                if size == self._size.count:  # fewer rows once answers are known
+                    rows = self.answers.rows_sent - sent
                     self._size.took(rows, time.perf_counter() - began)
                 return evaluated
             self._size.halve()  # when what the part held is gone

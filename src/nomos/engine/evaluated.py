@@ -170,16 +170,17 @@ class EvaluatedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where to stop within a chunk."""
+    """Where to stop within a chunk, and how long all of it may take."""
 
     tests: int
     crashes: int
+    longest_s: float = np.inf
 
     def after(self, evaluated: EvaluatedChunk) -> Limits:
         """Return what is left of them behind some cases."""
         tests = self.tests - int(evaluated.accepted.sum())
         crashed = sum(not crash.is_unreadable for crash in evaluated.crashes)
-        return Limits(tests, self.crashes - crashed)
+        return Limits(tests, self.crashes - crashed, self.longest_s)
 
     @property
     def are_reached(self) -> bool:
@@ -269,8 +270,7 @@ def add_resolved(
             violated.append(row)
         elif outcome.verdict in (Verdict.CRASHED, Verdict.UNREADABLE):
             ended = (row, outcome.choices, outcome.why, outcome.traceback)
-            unreadable = outcome.verdict is Verdict.UNREADABLE
-            crashes.append(ChunkCrash(*ended, unreadable))
+            crashes.append(ChunkCrash(*ended, outcome.verdict is Verdict.UNREADABLE))
         elif outcome.verdict is Verdict.DISCARDED:
             if outcome.why not in reasons:
                 reasons.append(outcome.why)

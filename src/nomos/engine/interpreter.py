@@ -6,12 +6,12 @@ again here before anybody believes it.
 
 from __future__ import annotations
 
-import ast
 import copy
 import math
 import os
+import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from nomos.diagnostics.source import Source
+from nomos.diagnostics.source import Source, Span
 from nomos.domain.failure import raise_own
 from nomos.domain.functions import listen
 from nomos.domain.meter import describe_error
 from nomos.domain.values import plain
 from nomos.engine.choices import CaseDraws, NoSuchNumber
-from nomos.engine.emit import Emitter, function_of
-from nomos.engine.meaning import operators, vectors
+from nomos.engine.expressions import Evaluate, Expressions, compile_block, source_text
+from nomos.engine.meaning import operators
 from nomos.engine.meaning.running import Running
 from nomos.engine.program import Program
 from nomos.errors import Discard, ModelError, Unreadable
@@ -82,7 +82,7 @@ class Unchanged(Discard):
 
 
 class Case(Running):
-    """The `case` that the emitted statements talk to."""
+    """What is known of a case while it runs, and what became of it."""
 
     accepted = False
     values: Mapping[str, Any] = {}  # where an `ensures` does not hold
@@ -90,6 +90,8 @@ class Case(Running):
 
     def __init__(self, program: Program, draws: CaseDraws) -> None:
         super().__init__(program, draws)
+        self.names: dict[str, Any] = {}  # what they are
+        self.at: Span | None = None  # of the var or the condition that is evaluated
         self.failures: list[str] = []  # the `ensures` that do not hold, in order
         self.reached = (1 << len(program.spec.ensures)) - 1  # all
         self.rate_bits = 0
@@ -99,65 +101,48 @@ class Case(Running):
         self.accepted = self.in_block = True
         listen(self)  # k counts the calls of the block
 
-    def outputs(self, *values: Any) -> Any:
-        """End the block: return its outputs, numbers as Python's own."""
+    def end_block(self, values: Sequence[Any]) -> None:
+        """Take the outputs of the block, numbers as Python's own."""
         listen(None)
         self.in_block = False
         if self.changed is False:
             raise Unchanged
-        made = tuple(map(plain, values))
-        self.made = dict(zip(self.program.spec.outputs, made, strict=False))
-        return made[0] if len(made) == 1 else made
+        outputs = self.program.spec.outputs
+        self.made = dict(zip(outputs, map(plain, values), strict=True))
+        self.names.update(self.made)
 
-    def discard(self, why: str) -> None:
-        """End the case: a `requires` does not hold."""
-        raise Discard(why)
-
-    def violate(self, why: str, values: dict[str, Any]) -> None:
+    def violate(self, condition: core.Condition) -> None:
         """Note that an `ensures` does not hold; the others are evaluated all the same."""
         if not self.failures:
-            self.values = values
-        self.failures.append(why)
-
-    def about(self, number: int, premise: bool) -> bool:
-        """Note whether the case has what stands before `==>` in an `ensures`."""
-        if not premise:
-            self.reached &= ~(1 << number)
-        return premise
-
-    def tell_rate(self, number: int, counts: bool | None) -> None:
-        """Note that a rate is of this case, and whether it counts; None: it is not."""
-        if counts is not None:
-            self.rate_bits |= (1 + 2 * counts) << 2 * number
-
-    equal = staticmethod(operators.equal)
-    differ = staticmethod(operators.differ)
-    contains = staticmethod(operators.contains)
-    compare_names = staticmethod(operators.compare_names)
-    truth = bool
-    range = range
-    indices = staticmethod(operators.list_indices)
-    list_items = staticmethod(operators.list_items)
-    all_of = staticmethod(all)
-    any_of = staticmethod(any)
-    item_at = staticmethod(operators.item_at)
-    count_true = staticmethod(operators.count_true)
-    add_up = staticmethod(operators.add_up)
-    average = staticmethod(operators.average)
-    least = staticmethod(operators.BUILT_INS["min"])
-    greatest = staticmethod(operators.BUILT_INS["max"])
-    calculate = staticmethod(vectors.calculate)
-    negate = staticmethod(vectors.negate)
+            spec = self.program.spec
+            lets = [let.name for let in (*spec.variables, *spec.later_variables)]
+            shown = (*spec.inputs, *lets, *spec.outputs, *condition.indices)
+            self.values = {name: self.names[name] for name in shown}
+        self.failures.append(condition.text)
 
     def outcome(
         self, error: BaseException | None, margin: Callable[[str, Any], float]
     ) -> Outcome:
         """Return the verdict, given how the case ended and what tells a missed margin."""
         listen(None)
-        choices = tuple(self.draws.choices)
+        known: dict[str, Any] = {
+            "choices": tuple(self.draws.choices),
+            "calls": self.calls,
+            "reached": self.reached,
+            "rate_bits": self.rate_bits,
+        }
         # After an `ensures` has failed, a crash alone does not come too late.
         if self.failures and (error is None or isinstance(error, Discard | Unreadable)):
-            return self._make_violation(choices, margin)
+            spec, failed = self.program.spec, self.failures
+            values = {
+                name: date_text(value) if name in spec.dates else value
+                for name, value in self.values.items()
+            }
+            bits = (1 << n for n, e in enumerate(spec.ensures) if e.text in failed)
+            known |= {"failed": sum(bits), "margin": margin(failed[0], self.values)}
+            return Outcome(
+                Verdict.VIOLATED, accepted=True, why=failed[0], values=values, **known
+            )
         verdict, why, shown = Verdict.PASSED, "", ""
         if isinstance(error, Unchanged):
             verdict = Verdict.UNCHANGED
@@ -168,69 +153,51 @@ class Case(Running):
             shown = printable(error.answer[:_LONGEST_ANSWER])
         elif error is not None:
             why = describe_error(error)
-            shown = format_traceback(error, self.program.spec.source.name)
+            shown = format_traceback(error, self.program.spec.source, self.at)
             verdict = Verdict.CRASHED
-        return Outcome(
-            verdict,
-            choices,
-            self.accepted,
-            why,
-            {},
-            shown,
-            self.calls,
-            outputs=self.made,
-            reached=self.reached,
-            rate_bits=self.rate_bits,
-        )
-
-    def _make_violation(
-        self, choices: tuple[int, ...], margin: Callable[[str, Any], float]
-    ) -> Outcome:
-        ensures, dates = self.program.spec.ensures, self.program.spec.dates
-        return Outcome(
-            Verdict.VIOLATED,
-            choices,
-            accepted=True,
-            why=self.failures[0],
-            values={
-                name: date_text(value) if name in dates else value
-                for name, value in self.values.items()
-            },
-            calls=self.calls,
-            failed=sum(
-                1 << n for n, e in enumerate(ensures) if e.text in self.failures
-            ),
-            margin=margin(self.failures[0], self.values),
-            reached=self.reached,
-            rate_bits=self.rate_bits,
-        )
+        known |= {"traceback": shown, "outputs": self.made}
+        return Outcome(verdict, accepted=self.accepted, why=why, **known)
 
 
 def reason(discard: Discard, source: Source) -> str:
-    """Say why a case is discarded; of a draw, what the spec says at its place."""
+    """Say why a case is discarded; of a draw in the block, what it says there."""
     if not isinstance(discard, NoSuchNumber):
         return str(discard)
     frames = traceback.extract_tb(discard.__traceback__)
     own = [frame for frame in frames if frame.filename == source.name]
     if not own:
         return str(discard)
-    at = own[-1]
-    first, last = at.lineno or 1, at.end_lineno or 1
-    lines = [source.line(number) for number in range(first, last + 1)]
-    lines[-1] = lines[-1][: at.end_colno]
-    lines[0] = lines[0][at.colno or 0 :]
-    return " ".join(" ".join(lines).split())
+    starts = source.line_starts
+    start = starts[(own[-1].lineno or 1) - 1] + (own[-1].colno or 0)
+    end = starts[(own[-1].end_lineno or 1) - 1] + (own[-1].end_colno or 0)
+    return source_text(source, Span(start, end))
 
 
-def format_traceback(error: BaseException, spec: str) -> str:
-    """Format a traceback from the spec's own line on, without those of Nomos."""
-    frames = traceback.extract_tb(error.__traceback__)
-    starts = [number for number, frame in enumerate(frames) if frame.filename == spec]
-    shown = frames[starts[0] :] if starts else frames
-    own = [frame for frame in shown if not frame.filename.startswith(_NOMOS)]
+def format_traceback(error: BaseException, source: Source, at: Span | None) -> str:
+    """Format a traceback from the spec's own line on, without those of Nomos.
+
+    That line is in the block, or that of what is evaluated outside, at `at`.
+    """
+    frames = list(traceback.extract_tb(error.__traceback__))
+    places = [number for number, f in enumerate(frames) if f.filename == source.name]
+    if places:
+        frames = frames[places[0] :]
+    own = [frame for frame in frames if not frame.filename.startswith(_NOMOS)]
+    if at is not None:
+        line, column = source.locate(at.start)
+        last, end = source.locate(at.end)
+        place = traceback.FrameSummary(
+            *(source.name, line, "case"),
+            end_lineno=last,
+            colno=column - 1,
+            end_colno=end - 1,
+        )
+        own = [place, *own]
     lines = ["Traceback (most recent call last):\n"]
-    lines += traceback.format_list(own or shown)
+    lines += traceback.format_list(own or frames)
     lines += traceback.format_exception_only(error)
+    if re.search("(truth|Boolean) value of .* ambiguous", str(error)):
+        lines.append("Of a vector, write for which items: `forall i in p: p[i] <= 3`\n")
     return "".join(lines)
 
 
@@ -241,56 +208,68 @@ def levels_compared(test: core.Expr) -> tuple[str, ...]:
     return test.levels if isinstance(test, core.Compare) else ()
 
 
-def sides(test: core.Expr) -> tuple[core.Expr, core.Expr] | None:
+def sides(test: core.Expr) -> tuple[core.Expr, ...]:
     """Return the side of a comparison that must be the smaller one, and the other.
 
-    None where there is no such thing, or where working it out would call a function.
+    Neither where there is no such thing, or where working it out would call a function.
     """
     while isinstance(test, core.Logic) and test.operator == "==>":
         test = test.right  # where it fails, its premise holds
     if not isinstance(test, core.Compare):
-        return None
+        return ()
     inner = [node for side in (test.left, test.right) for node in core.walk(side)]
     items = any(isinstance(n, core.Variable) and "[" in n.name for n in inner)
     if items or not all(isinstance(node, _PLAIN) for node in inner):
-        return None
+        return ()
     if test.operator in ("<=", "<"):
         return test.left, test.right
-    return (test.right, test.left) if test.operator in (">=", ">") else None
+    return (test.right, test.left) if test.operator in (">=", ">") else ()
 
 
 class Interpreter:
-    """A spec compiled to a function that runs one case."""
+    """Runs one case of a spec, step by step."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._running: list[Case] = []  # the case that runs; copies share it
-        names = program.namespace(self._current)
-        emitter = Emitter(program.spec, names, notes=True)
-        body = emitter.body()
-        self._sides = {
-            ensures.text: (
-                levels_compared(ensures.test),
-                tuple(
-                    compile(
-                        ast.Expression(emitter.expression(side)), "<margin>", "eval"
-                    )
-                    for side in sides(ensures.test) or ()
-                ),
+        spec, names = program.spec, program.namespace(self._current)
+        compile_ = Expressions(spec, names).compile
+        self._lists = spec.lists
+        self._before = [
+            (one.name, "", one.value.span, compile_(one.value))
+            if isinstance(one, core.Let)
+            else ("", one.text, one.test.span, compile_(one.test))
+            for one in spec.guarded_variables
+        ]
+        self._parameters = [*spec.inputs, *(let.name for let in spec.variables)]
+        self._block = compile_block(spec, names)
+        self._later = [(let, compile_(let.value)) for let in spec.later_variables]
+        self._ensures: list[tuple[core.Condition, Evaluate, Evaluate | None]] = []
+        for one in spec.ensures:
+            test, premise = one.test, None
+            if isinstance(one.test, core.Logic) and one.test.operator == "==>":
+                test, premise = one.test.right, compile_(one.test.left)
+            self._ensures.append((one, compile_(test), premise))
+        self._rates = [
+            (
+                r.event.span,
+                compile_(r.event),
+                None if r.given is None else compile_(r.given),
             )
-            for ensures in program.spec.ensures
+            for r in spec.rates
+        ]
+        self._sides: dict[str, tuple[tuple[str, ...], list[Evaluate]]] = {
+            one.text: (
+                levels_compared(one.test),
+                [compile_(side) for side in sides(one.test)],
+            )
+            for one in spec.ensures
         }
-        names |= {alias: names[name] for name, alias in emitter.aliases.items()}
-        names[emitter.case] = Case  # what sides of a comparison are calculated with
-        self._names = names
-        self._function: Callable[[Case], None] = function_of(
-            [emitter.case], body, program.spec.source.name, names
-        )
 
     def _margin(self, failed: str, named: Any) -> float:
         """Return by how much an `ensures` is missed, given what its names are."""
         levels, compiled = self._sides[failed]
-        values = [eval(side, self._names, named) for side in compiled]
+        values = [side(named) for side in compiled]
         if levels and all(isinstance(value, str) for value in values):
             values = [operators.rank_names(levels, value) for value in values]
         if not values or any(type(value) not in (int, float) for value in values):
@@ -315,12 +294,40 @@ class Interpreter:
             raise error
         return case.outcome(error, self._margin)
 
+    def _judge(self, case: Case) -> None:
+        """Run a case to its end, and note what does not hold."""
+        names = case.names
+        for name in self.program.spec.inputs:
+            names[name] = case.input()
+        for name, items in self._lists.items():
+            names[name] = [names[item] for item in items]
+        for name, why, case.at, evaluate in self._before:
+            if name:
+                names[name] = evaluate(names)
+            elif not evaluate(names):
+                raise Discard(why)
+        case.at = None
+        case.accept()
+        case.end_block(self._block(*[names[name] for name in self._parameters]))
+        for let, evaluate in self._later:
+            case.at = let.value.span
+            names[let.name] = evaluate(names)
+        for number, (condition, holds, premise) in enumerate(self._ensures):
+            case.at = condition.test.span
+            if premise is not None and not premise(names):
+                case.reached &= ~(1 << number)
+            elif not holds(names):
+                case.violate(condition)
+        for number, (case.at, counts, given) in enumerate(self._rates):
+            if given is None or given(names):
+                case.rate_bits |= (1 + 2 * bool(counts(names))) << 2 * number
+
     def _run(self, case: Case) -> BaseException | None:
         """Run a case; return the error that ended it."""
         self._running[:] = [case]
         try:
             with np.errstate(all="ignore"):
-                self._function(case)
+                self._judge(case)
         except BaseException as error:
             raise_own(error)
             return error

@@ -53,9 +53,8 @@ def check_answers(
             for one, other in ((node.left, node.right), (node.right, node.left)):
                 call = lines.get(one.name) if isinstance(one, core.Variable) else None
                 if isinstance(call, core.Call):
-                    known = _of_model(domain, call)
-                    classes = declared(call.function) or known
-                    _check(call.function, node, other, classes)
+                    known = _classes_of_model(domain, call)
+                    _check(call.function, node, other, declared(call.function) or known)
                     if node.levels and (more := set(known) - set(node.levels)):
                         raise NomosError(
                             f"`{call.function}` answers {min(more)!r}, too, which has"
@@ -63,7 +62,7 @@ def check_answers(
                         )
 
 
-def _of_model(domain: Domain, call: core.Call) -> tuple[Any, ...]:
+def _classes_of_model(domain: Domain, call: core.Call) -> tuple[Any, ...]:
     model = getattr(domain, domain.verifies.get(call.function, ""), None)
     known = getattr(model, "classes", getattr(model, "classes_", None))
     return () if known is None else tuple(np.asarray(known).tolist())

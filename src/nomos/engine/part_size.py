@@ -39,6 +39,10 @@ class PartSize:
         self._calls = max(self._calls, calls)
         self._speed = cases / max(seconds, 1e-9)
 
+    def expect_seconds(self, cases: int) -> float:
+        """Return how long so many cases will take, by what the last ones took."""
+        return cases / max(self._speed, 1e-9)
+
     def affordable(self, most: int, violations: int | None) -> int:
         """Return for how many cases the calls and the time suffice, at most so many.
 

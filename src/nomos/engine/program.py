@@ -22,13 +22,7 @@ from nomos.domain.domain import (
 )
 from nomos.domain.functions import BoundBatched
 from nomos.domain.reading.source import labels_of, source_of
-from nomos.domain.records import (
-    Column,
-    get_feature,
-    numbers,
-    set_feature,
-    to_column,
-)
+from nomos.domain.records import Column, get_feature, numbers, set_feature, to_column
 from nomos.domain.schema import Schema
 from nomos.domain.values import is_value, plain
 from nomos.engine.meaning.operators import BUILT_INS, is_nan, same
@@ -114,9 +108,8 @@ class Program:
         Those that stand for the model do, and those that draw in the block.
         """
         is_plain = not isinstance(self.functions.get(name), BoundBatched)
-        return int(
-            name in self.plain_models or (is_plain and name in self.random_models)
-        )
+        is_random = name in self.random_models
+        return int(name in self.plain_models or (is_plain and is_random))
 
     @cached_property
     def has_control(self) -> bool:

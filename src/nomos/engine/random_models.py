@@ -38,18 +38,12 @@ def asks_for_several(spec: core.Spec, names: frozenset[str]) -> bool:
     It can where two calls differ in how their arguments are written, or where they name
     what the block binds and may run twice: there are several, or a loop is around them.
     """
-    statements = spec.code.statements
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    bound = {
-        node.id if isinstance(node, ast.Name) else node.arg
-        for node in nodes
-        if isinstance(node, ast.arg)
-        or getattr(node, "ctx", None).__class__ is ast.Store
-        if isinstance(node, ast.Name | ast.arg)
-    }
-    looped = {
-        id(n) for node in nodes if isinstance(node, _LOOPS) for n in ast.walk(node)
-    }
+    nodes = list(ast.walk(ast.Module(list(spec.code.statements), [])))
+    names_bound = (n for n in nodes if isinstance(n, ast.Name))
+    bound = {n.id for n in names_bound if isinstance(n.ctx, ast.Store)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    loops = (node for node in nodes if isinstance(node, _LOOPS))
+    looped = {id(inner) for loop in loops for inner in ast.walk(loop)}
     for name in names:
         calls = [n for n in nodes if isinstance(n, ast.Call) and _calls(n, name)]
         written = {ast.dump(ast.Tuple([*c.args, *c.keywords])) for c in calls}  # type: ignore[list-item]  # only to be compared

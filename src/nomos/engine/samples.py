@@ -83,8 +83,7 @@ def evaluate_samples(arm: Engine, cases: Sequence[KnownCase]) -> Array:
         found = [arm.replay(case.choices, case.records).verdict for case in cases]
         return np.array(found)
     choices = pad_choices([case.choices for case in cases])
-    listed = ListedCases(*choices, draws_on=True)
-    evaluated = arm.run(listed, _ALL, repeat=False)
+    evaluated = arm.run(ListedCases(*choices, draws_on=True), _ALL, repeat=False)
     if evaluated.is_spent:
         raise CallsSpent
     return evaluated.verdicts

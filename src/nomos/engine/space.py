@@ -102,20 +102,13 @@ def draws_late(spec: core.Spec, draws: Callable[[str], bool]) -> bool:
 
     `draws` tells whether a function of this name draws.
     """
-    mentioned = {
-        node.id if isinstance(node, ast.Name) else node.attr
-        for statement in spec.code.statements
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name | ast.Attribute)
-    }
-    if any(draws(name) for name in mentioned):
-        return True
-    lets = [let.value for let in spec.later_variables]
-    return any(
-        is_draw(node)
-        for expr in (*lets, *(condition.test for condition in spec.ensures))
-        for node in core.walk(expr)
-    )
+    nodes = list(ast.walk(ast.Module(list(spec.code.statements), [])))
+    mentioned = {node.id for node in nodes if isinstance(node, ast.Name)}
+    mentioned |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    later = [let.value for let in spec.later_variables]
+    later += [condition.test for condition in spec.ensures]
+    inside = (node for expr in later for node in core.walk(expr))
+    return any(map(draws, mentioned)) or any(map(is_draw, inside))
 
 
 def is_draw(node: object) -> bool:

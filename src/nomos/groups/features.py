@@ -111,18 +111,15 @@ def _feature_parts(
             read = feature.decode_values(column[:, schema.place(feature.name)[1]])
             if isinstance(feature, Dated):
                 read = days_as_dates(read)
-            flag = isinstance(feature, Flag)
-            yield from _numbers_or_names(
-                feature.name, list(map(str, read)) if flag else read
-            )
+            read = list(map(str, read)) if isinstance(feature, Flag) else read
+            yield from _numbers_or_names(feature.name, read)
     elif len(column) and isinstance(column[0], np.ndarray) and column[0].ndim > 1:
         for part, of in (("mean", np.mean), ("deviation", np.std)):  # of an image, say
             yield part, np.array([float(of(record)) for record in column])
     elif len(column) and isinstance(column[0], Mapping):
         for key in column[0]:
-            yield from _numbers_or_names(
-                str(key), [record.get(key) for record in column]
-            )
+            values = [record.get(key) for record in column]
+            yield from _numbers_or_names(str(key), values)
     else:
         yield from _numbers_or_names("", column)
 
@@ -274,7 +271,10 @@ def asker_of(
         return _count_questions(own), None
     model = getattr(domain, domain.verifies.get(function, ""), None)
     if model is None or not callable(getattr(model, "scores", None)):
-        return None, None
+        own = getattr(model, "predict_proba", None)  # of an estimator
+        if not callable(own):
+            return None, None
+        return _count_questions(own), lambda: getattr(model, "classes_", None)
     # Models that were loaded count for themselves: they may keep scores.
     ask = model.scores if isinstance(model, Adapter) else _count_questions(model.scores)
     return ask, lambda: getattr(model, "classes", None)

@@ -98,9 +98,8 @@ class _Grouping:
                 break
             inside = mine & meets_rule(rule[0], self.ours)
             if inside.any():
-                found.append(
-                    self._build_group(inside, outputs, (rule[0], by_answer), y)
-                )
+                rules = rule[0], by_answer
+                found.append(self._build_group(inside, outputs, rules, y))
                 mine = mine & ~inside
             taken |= rule[1]
         if mine.any():
@@ -115,9 +114,8 @@ class _Grouping:
         y: Array,
     ) -> BugGroup:
         some = [self.bugs[n] for n in np.flatnonzero(mine).tolist()]
-        apart = dict(
-            zip((b.id for b in some), self.typical[mine].tolist(), strict=True)
-        )
+        ids = [bug.id for bug in some]
+        apart = dict(zip(ids, self.typical[mine].tolist(), strict=True))
         shown = rules[0] or rules[1]
         feature, bars = "", tuple[RegionBar, ...]()
         if shown is not None:

@@ -205,27 +205,11 @@ class Apply(Node):
     body: Expr
 
 
-Expr = (
-    Constant
-    | Variable
-    | GetFeature
-    | SetFeature
-    | Label
-    | RandInt
-    | RandReal
-    | Call
-    | Not
-    | Negate
-    | Arithmetic
-    | Compare
-    | Contains
-    | Logic
-    | Conditional
-    | Index
-    | Comprehension
-    | Quantifier
-    | Apply
+_Value = (
+    Constant | Variable | GetFeature | SetFeature | Label | RandInt | RandReal | Call
 )
+_Operation = Not | Negate | Arithmetic | Compare | Contains | Logic | Conditional
+Expr = _Value | _Operation | Index | Comprehension | Quantifier | Apply
 
 
 @dataclass(frozen=True, slots=True)

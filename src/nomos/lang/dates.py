@@ -18,9 +18,11 @@ def to_days(value: str | date) -> int | float:
     """Return a date, or a text such as 2024-01-31 or 31.01.2024, as days; or ValueError."""
     if isinstance(value, str):
         text = _POINTED.sub(r"\3-\2-\1", value.strip())
-        if text.isdigit():  # 20260102, which may be any number
-            raise ValueError(f"{value!r} is no date")
-        value = datetime.fromisoformat(text)
+        try:  # 20260102 may be any number
+            value = datetime.fromisoformat("" if text.isdigit() else text)
+        except ValueError:
+            said = f"{value!r} is no date such as 2024-01-31 or 31.01.2024"
+            raise ValueError(said) from None
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if value != value:  # pandas' NaT is a date

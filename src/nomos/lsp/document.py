@@ -18,7 +18,7 @@ from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.parse import parse_library, parse_spec
 from nomos.lang.reading.tree import Parsed, find_block
 from nomos.lsp.describing import NOT_YET, Imports
-from nomos.lsp.occurrences import Names, Role, find_names
+from nomos.lsp.occurrences import Names, Role, find_names, roles_of
 from nomos.runner.project.specs import load_libraries
 
 
@@ -75,13 +75,18 @@ class Document:
     spec: core.Spec | None
 
     @cached_property
-    def names(self) -> Names:
-        """Where its names stand."""
+    def roles(self) -> Mapping[str, Role]:
+        """What each name stands for that it or a file that it uses declares."""
         brought = {
             name: Role.PARAM if isinstance(node, syntax.Param) else Role.DEFINITION
             for name, (_, _, node) in self.used.items()
         }
-        return find_names(self.source, self.parsed.spec, brought)
+        return brought | roles_of(self.parsed.spec)
+
+    @cached_property
+    def names(self) -> Names:
+        """Where its names stand."""
+        return find_names(self.source, self.parsed.spec, self.roles)
 
     @cached_property
     def used(self) -> Mapping[str, tuple[str, Source, syntax.Param | syntax.Def]]:
@@ -95,6 +100,14 @@ class Document:
                 if not isinstance(statement, syntax.Use):
                     found.setdefault(statement.name.name, (path, library, statement))
         return found
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        """The types of the vars, where the spec is right."""
+        if self.spec is None:
+            return {}
+        lets = (*self.spec.variables, *self.spec.later_variables)
+        return {let.name: let.value.type.value for let in lets}
 
     @property
     def block(self) -> Span | None:
@@ -145,11 +158,3 @@ def _libraries_as_open(
         if text is not None:
             found[name] = Source(str(folder / name), text)
     return found
-
-
-def type_of(document: Document, name: str) -> str:
-    """Say the type of a var where the spec is right, else ""."""
-    if document.spec is None:
-        return ""
-    lets = (*document.spec.variables, *document.spec.later_variables)
-    return next((let.value.type.value for let in lets if let.name == name), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ DECLARED = {
     syntax.Output: Role.OUTPUT,
 }
 _READS_FEATURE = ("getFeat", "setFeat")
+_Local = Mapping[str, tuple[Role, int]]  # what names are inside, and from where on
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,6 @@ class Names:
     """
 
     all: tuple[Occurrence, ...]
-    roles: Mapping[str, Role]
     unsure: frozenset[str]
 
     def name_at(self, offset: int) -> Occurrence | None:
@@ -73,7 +73,7 @@ class Names:
 @dataclass(slots=True)
 class _Finder:
     source: Source
-    roles: dict[str, Role]
+    roles: Mapping[str, Role]
     found: list[Occurrence] = field(default_factory=list)
     unsure: set[str] = field(default_factory=set)
 
@@ -83,22 +83,30 @@ class _Finder:
         else:
             self.unsure.add(name)
 
+    def add_name(self, name: syntax.Name, role: Role, **more: Any) -> None:
+        self.add_occurrence(name.name, name.span, role, **more)
 
-def find_names(source: Source, spec: syntax.Spec, brought: Mapping[str, Role]) -> Names:
-    """Return the names of a spec; `brought` are those that the files in use declare."""
-    roles = dict(brought)
+
+def roles_of(spec: syntax.Spec) -> dict[str, Role]:
+    """Return what a spec declares."""
+    roles = {}
     for statement in syntax.statements_of(spec):
         if isinstance(statement, syntax.Declaration):
             roles[statement.name.name] = DECLARED[type(statement)]
         if isinstance(statement, syntax.Pair):
             roles[statement.second.name] = Role.INPUT
+    return roles
+
+
+def find_names(source: Source, spec: syntax.Spec, roles: Mapping[str, Role]) -> Names:
+    """Return the names of a spec; `roles` are what it declares, and the files it uses."""
     finder = _Finder(source, roles)
     for statement in syntax.statements_of(spec):
         _find_in_statement(finder, statement)
     if spec.block is not None:
         _find_in_block(finder, PythonCode(source, spec.block))
     ordered = sorted(set(finder.found), key=lambda o: (o.span.start, o.span.end))
-    return Names(tuple(ordered), roles, frozenset(finder.unsure))
+    return Names(tuple(ordered), frozenset(finder.unsure))
 
 
 def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:
@@ -108,30 +116,24 @@ def _find_in_statement(finder: _Finder, statement: syntax.Statement) -> None:
             start = statement.span.start
             for name in parameters:
                 local[name.name] = Role.PARAMETER, start
-                finder.add_occurrence(
-                    name.name, name.span, Role.PARAMETER, declares=True, scope=start
-                )
-        case syntax.Input(size=syntax.Name(name=size, span=span)):
-            finder.add_occurrence(size, span, finder.roles.get(size, Role.PARAM))
+                finder.add_name(name, Role.PARAMETER, declares=True, scope=start)
+        case syntax.Input(size=syntax.Name() as size):
+            finder.add_name(size, finder.roles.get(size.name, Role.PARAM))
         case syntax.Pair(second=second, related=related):
-            finder.add_occurrence(second.name, second.span, Role.INPUT, declares=True)
+            finder.add_name(second, Role.INPUT, declares=True)
             for one in related:
-                finder.add_occurrence(one.name, one.span, Role.INPUT)
-        case syntax.Ensures(name=syntax.Name(name=own, span=span)):
-            finder.add_occurrence(own, span, Role.PROPERTY, declares=True)
+                finder.add_name(one, Role.INPUT)
+        case syntax.Ensures(name=syntax.Name() as own):
+            finder.add_name(own, Role.PROPERTY, declares=True)
         case _:
             pass
     if isinstance(statement, syntax.Declaration):
-        name = statement.name
-        role = DECLARED[type(statement)]
-        finder.add_occurrence(name.name, name.span, role, declares=True)
+        finder.add_name(statement.name, DECLARED[type(statement)], declares=True)
     for expr in children(statement):
         _in_expression(finder, expr, local)
 
 
-def _in_expression(
-    finder: _Finder, expr: syntax.Expr, local: Mapping[str, tuple[Role, int]]
-) -> None:
+def _in_expression(finder: _Finder, expr: syntax.Expr, local: _Local) -> None:
     todo = [(expr, local)]
     while todo:
         node, known = todo.pop()
@@ -141,45 +143,40 @@ def _in_expression(
             case syntax.Call():
                 _find_in_call(finder, node)
             case syntax.Feature(feature=feature) | syntax.Update(feature=feature):
-                finder.add_occurrence(feature.name, feature.span, Role.FEATURE)
+                finder.add_name(feature, Role.FEATURE)
             case syntax.Comprehension(item=item):
-                known = {**known, item.name: (Role.INDEX, node.span.start)}
-                finder.add_occurrence(
-                    *(item.name, item.span, Role.INDEX),
-                    declares=True,
-                    scope=node.span.start,
-                )
+                known = _add_indices(finder, node, [item], known)
             case syntax.Quantifier(indices=indices):
-                start = node.span.start
-                known = {**known, **{i.name: (Role.INDEX, start) for i in indices}}
-                for i in indices:
-                    finder.add_occurrence(
-                        i.name, i.span, Role.INDEX, declares=True, scope=start
-                    )
+                known = _add_indices(finder, node, indices, known)
             case _:
                 pass
         todo += [(child, known) for child in children(node)]
 
 
-def _add_value(
-    finder: _Finder, name: syntax.Name, known: Mapping[str, tuple[Role, int]]
-) -> None:
+def _add_indices(
+    finder: _Finder, node: syntax.Expr, indices: Sequence[syntax.Name], known: _Local
+) -> _Local:
+    start = node.span.start
+    for index in indices:
+        finder.add_name(index, Role.INDEX, declares=True, scope=start)
+    return {**known, **{index.name: (Role.INDEX, start) for index in indices}}
+
+
+def _add_value(finder: _Finder, name: syntax.Name, known: _Local) -> None:
     if name.name in known:
         role, scope = known[name.name]
-        finder.add_occurrence(name.name, name.span, role, scope=scope)
+        finder.add_name(name, role, scope=scope)
     elif name.name in finder.roles:
-        finder.add_occurrence(name.name, name.span, finder.roles[name.name])
+        finder.add_name(name, finder.roles[name.name])
 
 
 def _find_in_call(finder: _Finder, call: syntax.Call) -> None:
     function, qualifier = call.function, call.qualifier
     role = finder.roles.get(function.name)
     is_own = role is Role.DEFINITION and qualifier is None
-    finder.add_occurrence(
-        function.name, function.span, Role.DEFINITION if is_own else Role.FUNCTION
-    )
+    finder.add_name(function, Role.DEFINITION if is_own else Role.FUNCTION)
     if qualifier is not None:
-        finder.add_occurrence(qualifier.name, qualifier.span, Role.IMPORT)
+        finder.add_name(qualifier, Role.IMPORT)
     if function.name in _READS_FEATURE and len(call.arguments) > 1:
         feature = call.arguments[1]
         if isinstance(feature, syntax.String):

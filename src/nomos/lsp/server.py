@@ -4,16 +4,13 @@ import asyncio
 import gc
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from lsprotocol import types
-from pygls.exceptions import (
-    JsonRpcException,
-    JsonRpcInvalidParams,
-    JsonRpcInvalidRequest,
-)
+from pygls import exceptions
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.uris import from_fs_path
@@ -24,16 +21,10 @@ from nomos.errors import NomosError, SpecError
 from nomos.lang.reading.parse import parse_spec
 from nomos.lang.writing.format import format_spec
 from nomos.lsp.document import Document, Places
-from nomos.lsp.requests import navigation, outline
+from nomos.lsp.requests import navigation, outline, results
 from nomos.lsp.requests.completion import complete_at
 from nomos.lsp.requests.fixes import Fix, fixes_of
 from nomos.lsp.requests.hover import hover_at
-from nomos.lsp.requests.results import (
-    bugs_text,
-    ensures_rates,
-    last_results,
-    verdict_line,
-)
 from nomos.lsp.session import Session, path_of
 from nomos.runner.project.naming import project_root
 
@@ -56,11 +47,11 @@ class _Protocol(LanguageServerProtocol):  # type: ignore[misc] # it has no types
 
     def structure_message(self, data: Any) -> Any:
         """Read a message; what cannot be read is answered with an error."""
-        error: JsonRpcException = JsonRpcInvalidRequest()
+        error: exceptions.JsonRpcException = exceptions.JsonRpcInvalidRequest()
         message = None
         try:
             message = super().structure_message(data)
-        except JsonRpcException as mistake:
+        except exceptions.JsonRpcException as mistake:
             error = mistake
         is_asked = "jsonrpc" in data and "method" in data and "id" in data
         if is_asked and not hasattr(message, "id"):
@@ -148,22 +139,15 @@ class _Requests:
 
     async def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range:
         document, places, offset = self._document_at(params)
-        try:
-            return places.range_of_span(
-                navigation.check_renamable(document, offset).span
-            )
-        except NomosError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
+        with _as_invalid():
+            span = navigation.check_renamable(document, offset).span
+            return places.range_of_span(span)
 
     async def on_rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
         document, _, offset = self._document_at(params)
-        new = params.new_name
-        try:
-            found = navigation.find_rename_places(
-                document, offset, new, self.session.any_document
-            )
-        except NomosError as error:
-            raise JsonRpcInvalidParams(str(error)) from None
+        new, read = params.new_name, self.session.any_document
+        with _as_invalid():
+            found = navigation.find_rename_places(document, offset, new, read)
         changes: dict[str, list[types.TextEdit]] = {}
         for place in found:
             location = self._location_of(place)
@@ -209,25 +193,21 @@ class _Requests:
         if document.parsed.is_library:
             return []
         spec = document.parsed.spec
-        heads = spec.ensures or spec.inputs
-        at = (
-            places.range_of_span(heads[0].span)
-            if heads
-            else places.range_of_span(spec.span)
-        )
+        spans = [one.span for one in (*spec.ensures, *spec.inputs, spec)]
+        at = places.range_of_span(spans[0])
         uri = params.text_document.uri
         commands = [types.Command("run", RUN, arguments=[uri])]
-        for result in await asyncio.to_thread(last_results, document.path):
-            title = f"show bugs ({verdict_line(document, result)})"
+        for result in await asyncio.to_thread(results.last_results, document.path):
+            title = f"show bugs ({results.verdict_line(document, result)})"
             commands.append(types.Command(title, SHOW_BUGS, arguments=[uri]))
         return [types.CodeLens(at, command) for command in commands]
 
     async def on_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         document, places = self._document_of(params)
-        results = await asyncio.to_thread(last_results, document.path)
+        found = await asyncio.to_thread(results.last_results, document.path)
         return [
             types.InlayHint(places.position_of(span.end), said, padding_left=True)
-            for span, said in ensures_rates(document, results)
+            for span, said in results.ensures_rates(document, found)
         ]
 
     async def run_spec(self, uri: str) -> int:
@@ -248,28 +228,34 @@ class _Requests:
         elif status:
             last = errors.decode(errors="replace").strip().splitlines()[-1:]
             kind = types.MessageType.Error
-            said = (
-                f"{path.stem} was not evaluated: {' '.join(last) or 'see its result'}"
-            )
-        server = self.session.server
-        server.window_show_message(types.ShowMessageParams(kind, said))
+            why = " ".join(last) or "see its result"
+            said = f"{path.stem} was not evaluated: {why}"
+        self.session.server.window_show_message(types.ShowMessageParams(kind, said))
         self.session.refresh_editor()
         return status
 
     async def show_bugs(self, uri: str) -> str:
         """Write the bugs of a spec to a file, and ask the editor to open it."""
         path = path_of(uri)
-        results = await asyncio.to_thread(last_results, path)
+        found = await asyncio.to_thread(results.last_results, path)
         folder = Path(tempfile.mkdtemp(prefix="nomos-"))
         file = folder / f"{path.stem}-bugs.txt"
-        text = bugs_text(path, results)
-        file.write_text(text, encoding="utf-8")
+        file.write_text(results.bugs_text(path, found), encoding="utf-8")
         window = self.session.server.client_capabilities.window
         if window is not None and window.show_document is not None:
             self.session.server.window_show_document(
                 types.ShowDocumentParams(from_fs_path(str(file)), take_focus=True)
             )
         return str(file)
+
+
+@contextmanager
+def _as_invalid() -> Iterator[None]:
+    """Answer with an error what cannot be done."""
+    try:
+        yield
+    except NomosError as error:
+        raise exceptions.JsonRpcInvalidParams(str(error)) from None
 
 
 def _as_function(

@@ -8,7 +8,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -67,9 +67,8 @@ class Adapter:
     def _take_only(self, given: Sequence[Any], what: str) -> Any:
         """Return the only one of a model's inputs, or of its outputs."""
         if len(given) != 1:
-            raise ModelError(
-                f"{self.name} has {len(given)} {what}, and one is expected"
-            )
+            said = f"{self.name} has {len(given)} {what}"
+            raise ModelError(f"{said}, and one is expected")
         return given[0]
 
     def _take_shape(self, shape: Sequence[Any]) -> tuple[int | None, ...]:
@@ -234,9 +233,8 @@ class Adapter:
     def _suggest_reals(self, rows: Any) -> str:
         """Say that whole numbers stay whole, where the model does not tell its type."""
         is_whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "biu"
-        return (
-            "; if it takes reals, give it reals" if is_whole and not self.dtype else ""
-        )
+        is_odd = is_whole and not self.dtype
+        return "; if it takes reals, give it reals" if is_odd else ""
 
     def _ask_in_batches(self, ask: Callable[[Any], Any], rows: Array) -> Array:
         """Ask for so many rows at once as the model takes; the last batch is filled up."""
@@ -295,6 +293,13 @@ class OutputModel(Adapter, ABC):
 def plain_name(name: object) -> str:
     """Return a column's name without what libraries change in it, such as blanks."""
     return re.sub(r"[\W_]+", "_", str(name)).lower()
+
+
+def find_columns(names: Iterable[object], columns: Iterable[str]) -> list[str]:
+    """Return the column that each name of a model means, "" where there is none."""
+    own = list(columns)  # `Age` and `age` are two, if both are there
+    known = {plain_name(name): name for name in own} | dict(zip(own, own, strict=True))
+    return [known.get(n) or known.get(plain_name(n), "") for n in map(str, names)]
 
 
 def _is_matrix(values: Any) -> bool:

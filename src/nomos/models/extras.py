@@ -20,9 +20,8 @@ def need(module: str, *, extra: str, what: str) -> Any:
         top = module.partition(".")[0]
         if (error.name or top).partition(".")[0] != top:
             raise ModelError(f"{top} cannot be imported: {error}") from error
-        raise ModelError(
-            f"{what} need {top}: pip install 'nomos-ml[{extra}]'"
-        ) from None
+        remedy = f"pip install 'nomos-ml[{extra}]'"
+        raise ModelError(f"{what} need {top}: {remedy}") from None
 
 
 @contextmanager
@@ -48,9 +47,8 @@ def reason(error: BaseException) -> str:
     lines = str(error).strip().split("\n")
     # TorchScript tells its own story first, and the reason last.
     said = lines[-1] if lines[0].endswith("interpreter.") else lines[0]
-    if (
-        said.endswith(":") and said != lines[-1]
-    ):  # as scikit-learn says it: what, then why
+    # As scikit-learn says it: what, then why
+    if said.endswith(":") and said != lines[-1]:
         said += f" {lines[1].strip()}"
     said = said[:300]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

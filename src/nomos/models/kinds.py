@@ -31,22 +31,10 @@ GROUP = "nomos.model_kinds"
 # In the order in which a file is tried: what has a mark of its own before what has an
 # ending alone. Kinds of other packages are tried before all of these.
 _BUILT_IN = (
-    "guarded:KIND",
-    "catboost:KIND",
-    "lightgbm:KIND",
-    "xgboost:KIND",
-    "mlflow:KIND",
-    "huggingface:KIND",
-    "keras:KIND",
-    "sklearn:KIND",
-    "sb3:KIND",
-    "torch:EXPORTED",
-    "torch:SCRIPTED",
-    "torch:SAVED",
-    "pickled:KIND",
-    "onnx:KIND",
-    "serving.endpoints:KIND",
-)
+    "guarded", "catboost", "lightgbm", "xgboost", "mlflow", "huggingface", "keras",
+    "sklearn", "sb3", "torch:EXPORTED", "torch:SCRIPTED", "torch:SAVED", "pickled", "onnx",
+    "serving.endpoints",
+)  # fmt: skip
 # Libraries that are not imported by the name of their row.
 _IMPORTED_AS = {"transformers", "stable_baselines3", "onnxruntime"}
 
@@ -105,7 +93,7 @@ def all_kinds() -> tuple[ModelKind, ...]:
     for row in _BUILT_IN:
         module, _, name = row.partition(":")
         module = module if "." in module else f"formats.{module}"
-        found.append(getattr(import_module(f"nomos.models.{module}"), name))
+        found.append(getattr(import_module(f"nomos.models.{module}"), name or "KIND"))
     return tuple(found)
 
 

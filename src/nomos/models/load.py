@@ -90,8 +90,7 @@ def load_model(
         return model
     if device is not None or dtype is not None:
         here = placement()
-        wanted = Placement(device or here.device, dtype or here.dtype)
-        with place_models(wanted):
+        with place_models(Placement(device or here.device, dtype or here.dtype)):
             return load_model(source, trust=trust)
     if not isinstance(source, str | Path):
         return load_object(source, getattr(source, "__name__", type(source).__name__))
@@ -207,8 +206,7 @@ def import_named(module: str, name: str) -> Any:
         raise ModelError(f"{module}:{name} cannot be imported: {why}") from error
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ModelError(
-                f"{module}:{name} cannot be imported: {module} has no {name}"
-            )
+            said = f"{module}:{name} cannot be imported"
+            raise ModelError(f"{said}: {module} has no {name}")
         found = getattr(found, part)
     return found

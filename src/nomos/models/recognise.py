@@ -118,9 +118,8 @@ def _inspect_file(path: Path) -> ModelFile:
 
 def open_archive(path: Path) -> zipfile.ZipFile:
     """Open a zip archive that is whole and no bomb."""
-    cut = ModelError(
-        f"{path} begins like a zip archive, but it is cut short or damaged"
-    )
+    said = f"{path} begins like a zip archive"
+    cut = ModelError(f"{said}, but it is cut short or damaged")
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError) as error:

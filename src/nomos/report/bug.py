@@ -17,6 +17,7 @@ from nomos.report.pictures import (
     wav_bytes,
 )
 from nomos.report.texts import terminal_lines
+from nomos.report.view import IN_BATCH
 from nomos.results.result import Bug
 from nomos.store.rows import BugRecord
 from nomos.terminal import printable
@@ -37,13 +38,10 @@ def bug_heading(record: BugRecord) -> Text:
     text.append(f"  bug {bug.id}", style="bold red")
     text.append(f"   {record.status}   `{bug.failed}` does not hold\n")
     origin = f"  {subject.spec}  model {subject.model or '-'}  seed {record.seed}"
-    text.append(
-        f"{origin}  case {bug.case}  choices {list(bug.choices)}\n", style="dim"
-    )
+    about = f"{origin}  case {bug.case}  choices {list(bug.choices)}\n"
+    text.append(about, style="dim")
     if bug.confirmed == "batch":
-        text.append(
-            "  failed again in a batch of other cases, not in isolation\n", style="dim"
-        )
+        text.append(f"  {IN_BATCH}\n", style="dim")
     return text
 
 
@@ -155,14 +153,12 @@ def _image_blocks(
     kinds: Mapping[str, Image | Sound], *, colour: bool, width: int
 ) -> Text:
     pictures = {
-        n: k if isinstance(k, Image) else spectrogram(k) for n, k in kinds.items()
+        n: spectrogram(k) if isinstance(k, Sound) else k for n, k in kinds.items()
     }
     first, *others = pictures.values()
     if others and (change := image_difference(first, others[0])) is not None:
         pictures["difference"] = change[0]
-    drawn = {
-        name: text_blocks(image, colour=colour) for name, image in pictures.items()
-    }
+    drawn = {n: text_blocks(image, colour=colour) for n, image in pictures.items()}
     text = Text()
     side_by_side = sum(len(lines[0]) + 2 for lines in drawn.values()) <= width
     groups = [drawn] if side_by_side else [{n: lines} for n, lines in drawn.items()]

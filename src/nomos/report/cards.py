@@ -92,9 +92,8 @@ class Card:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What is said of the records that are not shown; items of a list together."""
-        items = Counter(
-            t.names[0].partition("[")[0] for t in self.others if _is_item(t)
-        )
+        names = [t.names[0] for t in self.others if _is_item(t)]
+        items = Counter(name.partition("[")[0] for name in names)
         alone = [t.names[0] for t in self.others if not _is_item(t)]
         return (
             *(f"{name} is not given to the model" for name in alone),
@@ -152,8 +151,7 @@ def card_of(
 
 def first_card(result: Result, bug: Bug) -> Card:
     """Return the card that a reader sees first: of the shrunk case, where there is one."""
-    small = smaller_card(result, bug, draw=True)
-    return small or card_of(result, bug, draw=True)
+    return smaller_card(result, bug, draw=True) or card_of(result, bug, draw=True)
 
 
 def smaller_card(result: Result, bug: Bug, *, draw: bool = False) -> Card | None:
@@ -199,8 +197,7 @@ def card_as_replayed(
     kinds = looks(given, domain, bug.choices)
     for name, look in kinds.items():
         if isinstance(look, Fields):
-            fields = {str(f): describe(v) for f, v in look.values.items()}
-            kinds[name] = Fields(fields)
+            kinds[name] = Fields({str(f): describe(v) for f, v in look.values.items()})
     for name, value in made.items():
         look_of_output = show_record(value, domain, schema)
         if isinstance(look_of_output, Image | Sound):
@@ -295,9 +292,7 @@ def card_tables(
         chosen = [*alone, *failing] or that_matter(group, used=used, outputs=outputs)
         shown.append(_card_table({name: group[name] for name in chosen}, written))
         left = {n: record for n, record in group.items() if n not in chosen}
-        others += [
-            _card_table({name: record}, written) for name, record in left.items()
-        ]
+        others += [_card_table({name: one}, written) for name, one in left.items()]
     return shown, others
 
 
@@ -336,14 +331,11 @@ def _card_table(records: Mapping[str, Record], written: Written) -> CardTable:
     same = [field for field in first if field not in set(changed)]
     longest = _LONGEST_SAME if others else _LONGEST_TEXT
     rows, kept = changed[:_MOST_FIELDS], same[: max(0, _MOST_FIELDS - len(changed))]
+    values = {field: [r[field] for r in records.values()] for field in rows}
+    cells = {field: tuple(mark_cells(own, written)) for field, own in values.items()}
     return CardTable(
         tuple(records),
-        tuple(
-            CardRow(
-                field, tuple(mark_cells([r[field] for r in records.values()], written))
-            )
-            for field in rows
-        ),
+        tuple(CardRow(field, own) for field, own in cells.items()),
         tuple((f, shorten_text(written.text_of(first[f]), longest)) for f in kept),
         len(first) - len(rows) - len(kept),
     )

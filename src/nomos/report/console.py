@@ -5,7 +5,6 @@ Whatever a text holds, `Screen` shows it as text.
 
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import Any, Self
 
 from rich.console import Console
@@ -17,6 +16,7 @@ from nomos.report import summary
 from nomos.report.view import next_bug_words
 from nomos.results.result import Counts, Result, Subject, count_words
 from nomos.runner import events
+from nomos.runner.project.naming import short_names
 from nomos.terminal import printable
 
 _LINES_KEPT_FREE = 6  # of the terminal's height, around the bars
@@ -86,7 +86,7 @@ class RunConsole:
 
     def _begin_bar(self, event: events.Started, total: int) -> None:
         key = event.subject.spec, event.subject.model
-        model = PurePath(event.subject.model).stem
+        (model,) = short_names([event.subject.model])
         name = f"{event.subject.property} {model} seed {event.seed}"
         self._searches[key] = event.search
         if key not in self._tasks:

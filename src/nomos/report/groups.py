@@ -78,8 +78,16 @@ def _group_view(
     ids: dict[str, list[str]] = {}
     for words in ("smallest", "nearest", "worst"):
         ids.setdefault(getattr(group, words), []).append(words.replace("_", " "))
-    most = max(
-        (bar.violations / bar.cases for bar in group.bars if bar.cases), default=0
+    shares = [bar.violations / bar.cases for bar in group.bars if bar.cases]
+    most = max(shares, default=0)
+    bars = tuple(
+        BarView(
+            bar.label,
+            f"{bar.violations:,} of {bar.cases:,}",
+            bar.violations / bar.cases / most if bar.cases and most else 0.0,
+            bar.is_inside,
+        )
+        for bar in group.bars
     )
     return GroupView(
         title=f"{group.bugs:,} of {grouped}: {'; '.join(said)}",
@@ -87,15 +95,7 @@ def _group_view(
         by_answer=by_answer,
         bugs=tuple((" and ".join(words), id) for id, words in ids.items()),
         feature=group.feature,
-        bars=tuple(
-            BarView(
-                bar.label,
-                f"{bar.violations:,} of {bar.cases:,}",
-                bar.violations / bar.cases / most if bar.cases and most else 0.0,
-                bar.is_inside,
-            )
-            for bar in group.bars
-        ),
+        bars=bars,
     )
 
 

@@ -41,16 +41,11 @@ class ShownResult(Result):
 
         bugs = _clearest_bugs(self)
         cards = [(bug, first_card(self, bug)) for bug in bugs]
+        drawn = [(bug, card, draw_all(card.drawn)) for bug, card in cards]
         left = self.counts.unique_bugs - len(bugs)
-        return (
-            template_environment()
-            .get_template("notebook.html")
-            .render(
-                view=view_property([self]),
-                cards=[(bug, card, draw_all(card.drawn)) for bug, card in cards],
-                left=count_of(left, "other bug") if bugs and left else "",
-            )
-        )
+        others = count_of(left, "other bug") if bugs and left else ""
+        template = template_environment().get_template("notebook.html")
+        return template.render(view=view_property([self]), cards=drawn, left=others)
 
     def clearest(self) -> list[Bug]:
         """Return the bugs with the fewest changes first; printing shows the first one."""

@@ -37,9 +37,8 @@ def png_bytes(pixels: Array, *, scale: int = 1) -> bytes:
     rows = as_bytes(pixels).repeat(scale, axis=0).repeat(scale, axis=1)
     height, width = rows.shape[:2]
     filtered = np.pad(rows.reshape(height, -1), ((0, 0), (1, 0)))  # 0: a row as it is
-    header = struct.pack(
-        ">IIBBBBB", width, height, 8, 0 if rows.ndim == 2 else 2, 0, 0, 0
-    )
+    depth, kind = 8, 0 if rows.ndim == 2 else 2
+    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
     data = (b"IDAT", zlib.compress(filtered.tobytes(), 9))
     chunks = [(b"IHDR", header), data, (b"IEND", b"")]
     body = b"".join(_png_chunk(name, content) for name, content in chunks)
@@ -63,9 +62,8 @@ def shrink_picture(pixels: Array, rows: int, columns: int) -> Array:
     height, width = pixels.shape[:2]
     down = np.linspace(0, height, rows + 1).astype(int)
     across = np.linspace(0, width, columns + 1).astype(int)
-    sums = np.add.reduceat(
-        np.add.reduceat(pixels.astype(float), down[:-1]), across[:-1], 1
-    )
+    sums = np.add.reduceat(pixels.astype(float), down[:-1])
+    sums = np.add.reduceat(sums, across[:-1], 1)
     sizes = np.outer(np.diff(down), np.diff(across))
     return np.asarray(sums / sizes.reshape(*sizes.shape, *[1] * (pixels.ndim - 2)))
 

@@ -41,9 +41,7 @@ def compare_sequences(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return {}
     pairs = _pair_items(rows)
     if isinstance(rows[0][0], list):
-        pairs = [
-            pair for place, items in pairs for pair in _split_columns(place, items)
-        ]
+        pairs = [one for place, items in pairs for one in _split_columns(place, items)]
     if not _count_differing(pairs):
         return {}
     return {
@@ -68,8 +66,7 @@ def _pair_items(rows: Sequence[list[Any]]) -> list[Pair]:
     ]
     if len(rows) != 2 or len(rows[0]) * len(rows[1]) > _MOST_PAIRS:
         return by_place
-    aligned = list(_align_items(*rows))
-    return min(by_place, aligned, key=_count_differing)
+    return min(by_place, list(_align_items(*rows)), key=_count_differing)
 
 
 def _count_differing(pairs: Sequence[Pair]) -> int:

@@ -58,23 +58,18 @@ def summary_table(views: Sequence[PropertyView]) -> Table:
     models = model_names(views)
     several = len(set(models)) > 1
     seeds = max((len(one.results) for one in views), default=1)
-    caption = (
-        f"unique bugs: mean and deviation over {seeds} seeds" if seeds > 1 else None
-    )
+    counted = f"unique bugs: mean and deviation over {seeds} seeds"
+    caption = counted if seeds > 1 else None
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
-    table.add_column("property", overflow="fold")
-    if several:
-        table.add_column("model", overflow="fold")
+    for title in ("property", "model")[: 1 + several]:
+        table.add_column(title, overflow="fold")
     table.add_column("k", justify="right")
     table.add_column("verdict")
     table.add_column("unique bugs", justify="right")
     table.add_column("violations")
-    for number, one in enumerate(views):
-        cells = [Text(one.name)]
-        if several:
-            cells.append(Text(models[number]))
-        verdict = Text(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
-        table.add_row(*cells, one.k, verdict, one.bugs_words, one.rate)
+    for one, model in zip(views, models, strict=True):
+        names = (Text(one.name), Text(model))[: 1 + several]
+        table.add_row(*names, one.k, _verdict_text(one), one.bugs_words, one.rate)
     return table
 
 
@@ -82,14 +77,16 @@ def summary_lines(views: Sequence[PropertyView]) -> Iterable[Text]:
     """Yield the same as lines, for a terminal that is too narrow for a table."""
     models = model_names(views)
     several = len(set(models)) > 1
-    for number, one in enumerate(views):
+    for one, model in zip(views, models, strict=True):
         text = Text(one.name, style="bold")
-        if several:
-            text.append(f" on {models[number]}", style="")
-        text.append("\n  ")
-        text.append(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
+        text.append(f" on {model}" * several, style="").append("\n  ")
+        text.append(_verdict_text(one))
         text.append(f", {one.k}-safety, {one.found_words}", style="not bold")
         yield text
+
+
+def _verdict_text(one: PropertyView) -> Text:
+    return Text(one.verdict.replace("-", " "), style=STYLES.get(one.verdict, ""))
 
 
 def undecided_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
@@ -166,8 +163,7 @@ def example_text(
     text.append(f"   `{bug.failed}` does not hold\n")
     if result.subject.description:
         text.append(f"  {result.subject.description}\n", style="italic")
-    card = first_card(result, bug)
-    text.append(card_text(card, colour=colour, width=width))
+    text.append(card_text(first_card(result, bug), colour=colour, width=width))
     if bug.shrunk is not None:
         words = f"shrunk, {shrunk_words(bug.shrunk)}"
         more = f"; nomos show {bug.id} has it as it was found" if stored else ""

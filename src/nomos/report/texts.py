@@ -85,9 +85,8 @@ def _text_window(text: str, start: int, longest: int) -> list[Piece]:
 def terminal_lines(texts: Sequence[str], longest: int) -> list[str]:
     """Return texts as lines of a terminal, cut; different ones stay different."""
     flat = [printable(text).replace("\n", " ") for text in texts]
-    return [
-        "".join(piece.text for piece in pieces) for pieces in fit_texts(flat, longest)
-    ]
+    fitted = fit_texts(flat, longest)
+    return ["".join(piece.text for piece in pieces) for pieces in fitted]
 
 
 def word_changes(before: str, after: str) -> list[Piece]:
@@ -157,12 +156,8 @@ class Written:
         self._texts: dict[float, str] = {}
         self._fewest = fewest
         related = {number for value in outputs for number in _find_numbers(value)}
-        found = {
-            number for value in values for number in _find_numbers(value)
-        } | related
-        fixed: list[Number] = [
-            number for number in found if not isinstance(number, float)
-        ]
+        found = related | {number for one in values for number in _find_numbers(one)}
+        fixed: list[Number] = [one for one in found if not isinstance(one, float)]
         fixed += [float(literal) for literal in _LITERAL.findall(condition)]
         floats = [value for value in found if isinstance(value, float)]
         self._related = [value for value in floats if value in related]

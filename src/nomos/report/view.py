@@ -7,6 +7,7 @@ reads like one that has just been found.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 from nomos.report.groups import BarView, GroupView, calls_words, group_views
 from nomos.report.texts import Written, count_of, number_of, percent
@@ -15,7 +16,6 @@ from nomos.results.gate import by_subject
 from nomos.results.margins import histogram, join_margins
 from nomos.results.measured import measured_text
 from nomos.results.result import Bug, Counts, Crash, Result, Verdict
-from nomos.results.statistics import spread
 from nomos.results.verdict import (
     confirmation_text,
     flakiness_text,
@@ -28,6 +28,7 @@ from nomos.results.verdict import (
 from nomos.runner.project.naming import short_names
 
 Failure = tuple[str, str]  # a spec's path, and why it could not be run
+IN_BATCH = "failed again in a batch of other cases, not in isolation"
 _WEAK = 0.05  # of cases may be flaky: more is said beside a clean verdict
 _WORST_FIRST = ("violated", "failed", "undecided", "none-found", "holds")
 MEANINGS: dict[Verdict, str] = {
@@ -89,19 +90,15 @@ class FoundBug:
     @property
     def facts(self) -> tuple[str, ...]:
         """What is said of it beside its values."""
-        said = [
-            "found by a proof" if self.bug.is_of_a_proof else f"case {self.bug.case:,}"
-        ]
-        said += [f"met {self.seen:,} times"] if self.seen > 1 else []
-        if self.bug.margin:
-            said.append(
-                f"misses by {Written([self.bug.margin]).text_of(self.bug.margin)}"
-            )
-        if self.bug.repeats is not None:
-            said.append(self.bug.repeats.text)
-        if self.bug.confirmed == "batch":
-            said.append("failed again in a batch of other cases, not in isolation")
-        return tuple(said)
+        bug, margin = self.bug, self.bug.margin
+        said = (
+            "found by a proof" if bug.is_of_a_proof else f"case {bug.case:,}",
+            f"met {self.seen:,} times" * (self.seen > 1),
+            f"misses by {Written([margin]).text_of(margin)}" if margin else "",
+            "" if bug.repeats is None else bug.repeats.text,
+            IN_BATCH * (bug.confirmed == "batch"),
+        )
+        return tuple(filter(None, said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +203,8 @@ def model_names(views: Sequence[PropertyView]) -> list[str]:
 
 def _meaning_of_verdict(verdict: Verdict, result: Result) -> str:
     if verdict == "none-found" and result.counts.violations:
-        return (
-            "the property fails no more often than its control, as far as one can tell"
-        )
+        said = "the property fails no more often than its control"
+        return f"{said}, as far as one can tell"
     if verdict == "violated" and not result.cases_shown and result.counts.pairs:
         return "the property fails more often than its control; no single case shows it"
     if result.rates and not result.counts.violations:
@@ -228,18 +224,16 @@ def _rate_words(results: Sequence[Result], verdict: Verdict) -> str:
     if verdict != "failed":
         return rate_text(results)
     counts = [result.counts for result in results]
-    said = (
-        f"{sum(c.violations for c in counts):,} of {sum(c.evaluated for c in counts):,}"
-    )
+    violations = sum(one.violations for one in counts)
+    said = f"{violations:,} of {sum(one.evaluated for one in counts):,}"
     flaky = sum(c.flaky for c in counts)
     return said + (f", {flaky:,} did not fail again" if flaky else ", no verdict")
 
 
 def _over_seeds(bugs: Sequence[int]) -> str:
-    found = spread(bugs)
-    if found.deviation is None:
+    if len(bugs) == 1:
         return f"{bugs[0]:,}"
-    return f"{found.mean:,.1f} ± {found.deviation:,.1f}"
+    return f"{fmean(bugs):,.1f} ± {stdev(bugs):,.1f}"
 
 
 def remarks_on(results: Sequence[Result]) -> Iterable[Remark]:
@@ -283,18 +277,14 @@ def _remarks_of_result(result: Result) -> Iterable[Remark]:
         if rate.verdict == "undecided":
             said = f"`{rate.text}` is undecided: {rate.reason}"
             yield Remark(said, is_problem=True)
-    if counts.unchanged:
-        said = (
-            f"{count_of(counts.unchanged, 'case')} more changed nothing: all inputs of"
-        )
-        said += " the model are equal (`allow unchanged;` in a spec counts them)"
-        yield Remark(said)
+    if counts.unchanged and "`allow unchanged;`" not in result.problem:
+        more = f"{count_of(counts.unchanged, 'case')} more changed nothing"
+        said = "all inputs of the model are equal (`allow unchanged;` in a spec counts them)"
+        yield Remark(f"{more}: {said}")
     for crash in result.crashes:
         more = f", {count_of(crash.seen, 'case')}" if crash.seen > 1 else ""
-        yield Remark(
-            f"{_describe_end(crash)}{more}: {crash.error}",
-            crash.traceback.rstrip(),
-        )
+        said = f"{_describe_end(crash)}{more}: {crash.error}"
+        yield Remark(said, crash.traceback.rstrip())
     if confirmation := confirmation_text(counts):
         yield Remark(confirmation)
     yield from _remarks_of_reruns(result)

@@ -99,9 +99,9 @@ ENOUGH = 299
 
 @dataclass(frozen=True, slots=True)
 class Flakiness:
-    """Cases that were run again in isolation and in other batches; the flaky ones differed.
+    """Cases that were run again in other batches and in isolation; the flaky ones differed.
 
-    `is_fresh` says that an instance of the model did it that had answered nothing yet,
+    Of a sample with violations, ten were run in isolation. `is_fresh` says that an instance of the model did it that had answered nothing yet,
     `at_most` what share of all cases is flaky, at the 95 % level.
     """
 

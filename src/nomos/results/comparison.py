@@ -7,6 +7,8 @@ from statistics import NormalDist
 from nomos.results.result import Bug, Result
 from nomos.results.statistics import Estimate, Interval
 
+_LEVEL = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class ModelComparison:
@@ -50,20 +52,16 @@ def compare_results(old: Result, new: Result) -> ModelComparison:
     return ModelComparison(old, new, fixed, kept, added, found)
 
 
-def difference_of_pairs(
-    only_old: int, only_new: int, tests: int, *, confidence: float = 0.95
-) -> Estimate:
+def difference_of_pairs(only_old: int, only_new: int, tests: int) -> Estimate:
     """Return the change of a rate measured twice on the same cases.
 
     Only cases on which the models differ matter. The interval is Bonett and Price's
     adjusted Wald interval for paired proportions (2012), which keeps its level for
     small counts.
     """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.5 + _LEVEL / 2)
     lost, gained = (only_old + 1) / (tests + 2), (only_new + 1) / (tests + 2)
     centre = gained - lost
     spread = z * math.sqrt((lost + gained - centre**2) / (tests + 2))
-    interval = Interval(
-        max(-1.0, centre - spread), min(1.0, centre + spread), confidence
-    )
-    return Estimate((only_new - only_old) / tests, interval)
+    ends = max(-1.0, centre - spread), min(1.0, centre + spread)
+    return Estimate((only_new - only_old) / tests, Interval(*ends, _LEVEL))

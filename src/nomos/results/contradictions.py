@@ -11,13 +11,8 @@ if TYPE_CHECKING:
 def find_contradictions(result: Result) -> list[str]:
     """Say what of a result cannot be true together with the rest of it."""
     counts, found = result.counts, []
-    ends = (
-        counts.passed,
-        counts.violations,
-        counts.crashed,
-        counts.unreadable,
-        counts.flaky,
-    )
+    names = ("passed", "violations", "crashed", "unreadable", "flaky")
+    ends = tuple(getattr(counts, name) for name in names)
     bugs = counts.confirmed + counts.repeated
     if counts.tests != sum(ends) or min(*ends, counts.tests, counts.discarded) < 0:
         ways = " + ".join(map(str, ends))

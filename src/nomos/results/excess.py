@@ -31,12 +31,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-from nomos.results.statistics import (
-    Estimate,
-    Interval,
-    clopper_pearson,
-    log_choose,
-)
+from nomos.results.statistics import Estimate, Interval, clopper_pearson, log_choose
 
 EXCESS_LEVEL = 0.025
 CASES_LEVEL = 0.0125  # of all new cases together, and of all bugs known before
@@ -162,15 +157,10 @@ def measure_excess(
     high = a - b + _distance(ours.high - a, b - theirs.low, together)
     if chance > EXCESS_LEVEL:
         low = min(low, 0.0)
-    return Excess(
-        pairs,
-        both + only_violated,
-        both + only_control,
-        clopper_pearson(both + only_violated, pairs),
-        clopper_pearson(both + only_control, pairs),
-        Estimate(a - b, Interval(max(-1.0, low), min(1.0, high), 0.95)),
-        chance,
-    )
+    counts = both + only_violated, both + only_control
+    violated, failed = (clopper_pearson(count, pairs) for count in counts)
+    ends = Interval(max(-1.0, low), min(1.0, high), 0.95)
+    return Excess(pairs, *counts, violated, failed, Estimate(a - b, ends), chance)
 
 
 def _distance(one: float, other: float, together: float) -> float:

@@ -150,9 +150,8 @@ def load_baseline(path: Path) -> tuple[Result, ...]:
             raise ValueError(f"it has schema {version!r}, and this version {SCHEMA}")
         found = tuple(from_data({**run, "bugs": ()}) for run in document["runs"])
         if document["failures"] or not found:
-            raise NomosError(
-                f"{path} is no baseline: some of its specs could not be run"
-            )
+            said = "some of its specs could not be run"
+            raise NomosError(f"{path} is no baseline: {said}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NomosError(
             f"{path} is no baseline: {type(error).__name__}: {error}\n"
@@ -197,9 +196,8 @@ def _ruling(results: tuple[Result, ...], gate: Gate) -> Ruling:
     if any(result.broken_rates for result in results):
         return Ruling(results, 1, "a rate over the campaign is not as it should be")
     if any(is_flaky(result.counts, gate.accept_flaky) for result in results):
-        return Ruling(
-            results, 3, "violations did not fail again: the rate is not known"
-        )
+        said = "violations did not fail again: the rate is not known"
+        return Ruling(results, 3, said)
     if any(r.recorded.still and not r.counts.violations for r in results):
         # Either these are rare, or no case of a batch is answered like one alone.
         why = "recorded bugs still fail, and no case of the sample does: raise --budget"
@@ -328,12 +326,10 @@ def _against_limit(rate: _Rate, limit: float) -> tuple[int, str]:
     if rate.is_exact:
         return 0, said
     # A two-sided interval of 90 % leaves 5 % above it.
-    bound = clopper_pearson(
-        rate.violated, rate.cases, confidence=2 * CONFIDENCE - 1
-    ).high
-    said = (
-        f"{rate}, at most {percent(bound, rounded=math.ceil)} at {percent(CONFIDENCE)}"
-    )
+    level = 2 * CONFIDENCE - 1
+    bound = clopper_pearson(rate.violated, rate.cases, confidence=level).high
+    most = percent(bound, rounded=math.ceil)
+    said = f"{rate}, at most {most} at {percent(CONFIDENCE)}"
     said = f"{said}; allowed are {percent(limit)}"
     if bound <= limit:
         return 0, said

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -17,14 +18,26 @@ T = TypeVar("T")
 
 def put_off(kind: type[T], make: Callable[[], T], **known: Any) -> T:
     """Return a dataclass with slots that `make` makes later, but for the `known` fields."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # one
+    known_kind: Any = kind
+    later: T = object.__new__(_class_of(known_kind))
+    object.__setattr__(later, "_made_by", (make, known))
+    for name, value in known.items():
+        object.__setattr__(later, name, value)
+    return later
 
-    class Later(kind):  # type: ignore[valid-type, misc]  # whichever it is
-        __slots__ = ()
+
+@cache
+def _class_of(kind: Any) -> Any:
+    """Return the class of parts of a kind that are put off: a class takes a millisecond."""
+    names = [field.name for field in fields(kind)]
+
+    class Later(kind):  # type: ignore[misc]  # whichever it is
+        __slots__ = ("_made_by",)
 
         def __getattr__(self, name: str) -> Any:  # of a slot that is empty
             if name not in names:
                 raise AttributeError(name)
+            make, known = self._made_by
             made = make()
             for one in names:
                 if one not in known:
@@ -47,7 +60,4 @@ def put_off(kind: type[T], make: Callable[[], T], **known: Any) -> T:
         def __reduce__(self) -> tuple[Any, ...]:
             return kind, self._values()
 
-    later: T = object.__new__(Later)
-    for name, value in known.items():
-        object.__setattr__(later, name, value)
-    return later
+    return Later

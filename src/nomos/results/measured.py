@@ -123,9 +123,8 @@ class CallCounts:
     @property
     def are_reruns_known(self) -> bool:
         """Whether all re-runs were answered from what is kept: they ask the service nothing."""
-        again = [
-            s for p, s in self.sent.items() if p in ("confirmation", "flakiness check")
-        ]
+        phases = ("confirmation", "flakiness check")
+        again = [spent for phase, spent in self.sent.items() if phase in phases]
         cached = sum(spent.get("cached", 0) for spent in again)
         return bool(cached) and not sum(spent.get("requests", 0) for spent in again)
 

@@ -62,15 +62,11 @@ def decode_value(kind: Any, data: Any) -> Any:
     if origin is Mapping:
         pairs = data.items() if isinstance(data, dict) else data
         _check_kind(pairs, not isinstance(pairs, str), kind)
-        return {
-            _key(inner[0], key): decode_value(inner[1], item) for key, item in pairs
-        }
+        return {_key(inner[0], k): decode_value(inner[1], item) for k, item in pairs}
     if hasattr(kind, "__dataclass_fields__"):
         _check_kind(data, isinstance(data, dict), kind)
         types = {n: one for n, one in _hints(kind).items() if n in data}
-        return kind(
-            **{name: decode_value(one, data[name]) for name, one in types.items()}
-        )
+        return kind(**{n: decode_value(one, data[n]) for n, one in types.items()})
     if isinstance(kind, EnumType):
         return kind[data]
     return _parse_leaf(kind, data)
@@ -96,9 +92,8 @@ def _parse_items(kind: Any, inner: Sequence[Any], data: Any) -> tuple[Any, ...]:
 
 
 def _key(kind: Any, key: Any) -> Any:
-    return decode_value(
-        kind, float(key) if kind is float and isinstance(key, str) else key
-    )
+    is_written = kind is float and isinstance(key, str)
+    return decode_value(kind, float(key) if is_written else key)
 
 
 def _parse_leaf(kind: Any, data: Any) -> Any:

@@ -18,9 +18,8 @@ class RealRows:
         self.slices = [schema.place(f.name)[1] for f in schema.features]
         self._by_column = np.asfortranarray(source)  # rows are compared much faster so
         numbers = source.astype(np.float64)
-        self._scales = np.array(
-            [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
-        )
+        spans = [float(np.ptp(numbers[:, s])) or 1.0 for s in self.slices]
+        self._scales = np.array(spans)
 
     def off(self, record: Array, rows: Array | None = None) -> Array:
         """Return in which features each row differs from a record."""

@@ -352,26 +352,15 @@ def count_words(counts: Counts) -> str:
 
 # What data hold under other names, and what earlier versions did not write.
 _NOT_IN_ALL = {
-    "subject",
-    "counts",
-    "live",
-    "rounded",
-    "unreadable",
-    "unchanged",
-    "analysis",
-    "proof",
-    "mode",
-    "calls",
-    "finished",
+    *("subject", "counts", "live", "rounded", "unreadable", "unchanged", "analysis"),
+    *("proof", "mode", "calls", "finished", "rates", "is_uncontrolled"),
     *("pairs", "only_violated", "only_control", "both_violated"),
-    *("rates", "is_uncontrolled"),
 }
 
 
 def to_data(result: Result) -> dict[str, Any]:
     """Return a result as plain data, in the form that `--json` writes and a store keeps."""
-    plain = replace(result, live=None, bugs=tuple(result.bugs))
-    data = asdict(plain)
+    data = asdict(replace(result, live=None, bugs=tuple(result.bugs)))
     subject = data.pop("subject")
     texts = subject.pop("ensures")
     subject["text_k"] = subject.pop("k")  # beside the `k` that was counted

@@ -6,10 +6,10 @@ do not, and the numbers then describe the sample only.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist
 
 # Nodes and weights for integrals over (0, inf) of what decays like exp(-v), by the
 # trapezoid rule after v = exp(w - exp(-w)). This step and range leave an error of
@@ -41,16 +41,6 @@ class Estimate:
     interval: Interval
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How values scatter; `deviation` (n - 1) is None for a single value."""
-
-    mean: float
-    deviation: float | None
-    minimum: float
-    maximum: float
-
-
 @lru_cache(256)  # a property's rate is often that of its only `ensures`
 def clopper_pearson(
     successes: int, trials: int, *, confidence: float = 0.95
@@ -70,9 +60,7 @@ def clopper_pearson(
     return Interval(low, high, confidence)
 
 
-def new_bug_chance(
-    tests: int, seen_once: int, seen_twice: int, *, confidence: float = 0.95
-) -> Estimate:
+def new_bug_chance(tests: int, seen_once: int, seen_twice: int) -> Estimate:
     """Estimate the probability that the next case shows a bug not seen yet.
 
     Good and Turing: the share of the tests that showed a bug seen just that once.
@@ -81,15 +69,15 @@ def new_bug_chance(
     `seen_twice`) and Clopper and Pearson's for the same share (right where all bugs
     are rare, and never empty at a count of 0).
     """
-    exact = clopper_pearson(seen_once, tests, confidence=confidence)
+    exact = clopper_pearson(seen_once, tests)
     if not tests:
         return Estimate(0.0, exact)
     share = seen_once / tests
     variance = (share * (1 - share) + 2 * seen_twice / tests) / tests
-    margin = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance)
+    margin = NormalDist().inv_cdf((1 + exact.confidence) / 2) * math.sqrt(variance)
     low = max(0.0, min(exact.low, share - margin))
     high = min(1.0, max(exact.high, share + margin))
-    return Estimate(share, Interval(low, high, confidence))
+    return Estimate(share, Interval(low, high, exact.confidence))
 
 
 def fisher(ours: int, tests: int, theirs: int, other_tests: int) -> float:
@@ -109,14 +97,6 @@ def fisher(ours: int, tests: int, theirs: int, other_tests: int) -> float:
 def log_choose(n: int, k: int) -> float:
     """Return the logarithm of how many ways there are to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Summarise what several seeds gave."""
-    if not values:
-        raise ValueError("no values")
-    deviation = stdev(values) if len(values) > 1 else None
-    return Spread(fmean(values), deviation, min(values), max(values))
 
 
 def describe_rate(successes: int, trials: int, *, confidence: float = 0.95) -> str:

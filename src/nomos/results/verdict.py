@@ -15,9 +15,8 @@ MOVING = (
     " before, or on chance, as those of a network with dropout that is not in eval mode,"
     " or of games that share one simulator"
 )
-LOUD = (
-    0.05  # share of violations that do not fail again from which on it is the model's
-)
+# Share of violations that do not fail again from which on it is the model's
+LOUD = 0.05
 
 
 def problem_of(
@@ -54,14 +53,10 @@ def problem_of(
             " were different: its answers cannot be relied on"
         )
     if is_flaky(counts, accepted) and _is_loud(counts):
-        found.append(
-            f"{count_of(counts.flaky, 'violation')} did not fail again:"
-            + (
-                f" {counts.rounded} of {counts.isolated_reruns} run in isolation are none at float32"
-                if counts.rounded
-                else MOVING
-            )
-        )
+        rounded = f" {counts.rounded} of {counts.isolated_reruns} run in isolation"
+        why = f"{rounded} are none at float32" if counts.rounded else MOVING
+        said = f"{count_of(counts.flaky, 'violation')} did not fail again"
+        found.append(f"{said}:{why}")
     if not counts.tests and not found:
         found.append("no case was run")
     return "; ".join(found)
@@ -176,9 +171,8 @@ def premise_text(premise: Premise) -> str:
     elif premise.most == premise.least:
         number = f"{premise.least:,} cases have" if premise.least > 1 else "1 case has"
     elif premise.most is None:
-        number = (
-            "some cases have" if premise.least else "it is not known which cases have"
-        )
+        unknown = "it is not known which cases have"
+        number = "some cases have" if premise.least else unknown
     else:
         number = f"at least {premise.least:,} and at most {premise.most:,} cases have"
     return f"{number} what stands before `==>` in `{premise.text}`"

@@ -25,6 +25,7 @@ from nomos.runner.options import Options
 from nomos.runner.stopping import Signals
 from nomos.runner.tasks import Tasks
 
+_PHASE: Phase = "flakiness check"
 _LONGEST_S = 60.0  # that building a domain, or a call of its model, may take
 
 Ask = Callable[..., Any]  # a meter, a job, what for, a method of a worker, arguments
@@ -44,19 +45,15 @@ class FlakinessChecks:
     def prepare(self, jobs: Sequence[Job]) -> None:
         """Start what a fresh process is forked from, while cases run."""
         if self.options.recheck and any(map(self._can_be_fresh, jobs)):
-            from nomos.runner.executors import forking
-
-            if posix.CAN_FORK:
-                forking.start_server()
+            self._preload_server(())
 
     def check_result(self, job: Job, meter: Meter, ask: Ask, result: Result) -> Result:
         """Return a result that says whether its cases are flaky."""
         if not self.options.recheck or not needs_check(result):
             return result
-        phase: Phase = "flakiness check"
         plain = replace(result, live=None, bugs=(), crashes=())
-        sample: FlakinessSample = ask(meter, job, phase, "sample_cases", plain)
-        if not len(sample.rows):
+        sample: FlakinessSample = ask(meter, job, _PHASE, "sample_cases", plain)
+        if not sample.cases.count:
             return result
         is_fresh = result.verdict != "violated" and self._can_be_fresh(job)
         if self.options.placement.is_rounded:  # its answers differ by batch as it is
@@ -64,7 +61,7 @@ class FlakinessChecks:
         elif is_fresh:
             found = self._check_fresh(meter, job, sample)
         else:
-            found = ask(meter, job, phase, "check_cases", sample, False)
+            found = ask(meter, job, _PHASE, "check_cases", sample, False)
         accepted = self.options.accept_flaky
         return with_flakiness(
             result, sample, found, is_fresh=is_fresh, accepted=accepted
@@ -72,50 +69,43 @@ class FlakinessChecks:
 
     def _can_be_fresh(self, job: Job) -> bool:
         is_here = self.options.engine == "processes" and self.options.device == "cpu"
-        return (
-            posix.CAN_START_WORKERS
-            and is_here
-            and not job.is_at_hand
-            and job.prepared is None
-        )
+        is_known = not job.is_at_hand and job.prepared is None
+        return posix.CAN_START_WORKERS and is_here and is_known
 
     def _check_fresh(
         self, meter: Meter, job: Job, sample: FlakinessSample
     ) -> FlakinessFound:
         """Let a process do it in which no model has answered yet."""
         tasks = self._fresh_tasks()
-        fresh = replace(job, loaded=None, prepared=None)
-        ticket = tasks.submit(
-            meter, "flakiness check", "check_cases", fresh, sample, True
-        )
-        answer = tasks.wait_for(ticket)
+        task = "check_cases", replace(job, loaded=None, prepared=None), sample, True
+        answer = tasks.wait_for(tasks.submit(meter, _PHASE, *task))
         if answer.crash is not None:
             reason = answer.crash.reason
             return FlakinessFound(error=f"run again in a fresh process: {reason}")
         if isinstance(answer.error, NomosError):
-            return FlakinessFound(
-                error=f"it cannot be run in a fresh process: {answer.error}"
-            )
+            said = f"it cannot be run in a fresh process: {answer.error}"
+            return FlakinessFound(error=said)
         if answer.error is not None:
             raise answer.error
-        return self._add_findings(answer.value)
+        found: FlakinessFound = answer.value
+        self._preload_server(found.imported)
+        return found
 
     def _fresh_tasks(self) -> Tasks:
         if self._tasks is None:
             from nomos.runner.executors import forking, processes
 
-            forks = posix.CAN_FORK
-            launch = forking.fork_process if forks else processes.spawn_process
+            launch = forking.fork_process if posix.CAN_FORK else processes.spawn_process
             pool = processes.ProcessPool(self.setting, self._limits, launch)
             self._tasks = Tasks(pool, self._signals)
         return self._tasks
 
-    def _add_findings(self, found: FlakinessFound) -> FlakinessFound:
-        from nomos.runner.executors import forking
-
+    def _preload_server(self, names: Sequence[str]) -> None:
+        """Start what forks, if need be, and let it import these before the next fork."""
         if posix.CAN_FORK:
-            forking.start_server().preload.update(found.imported)
-        return found
+            from nomos.runner.executors import forking
+
+            forking.start_server().preload.update(names)
 
     def close(self) -> None:
         """End the process."""

@@ -24,9 +24,8 @@ class Spending:
 
     def __init__(self, root: Path, options: Options, store: Store | None) -> None:
         if store is None:
-            beside = (
-                Path(gettempdir()) / f"nomos-{uuid4().hex}"
-            )  # made where it is used
+            # Made where it is used
+            beside = Path(gettempdir()) / f"nomos-{uuid4().hex}"
             weakref.finalize(self, rmtree, beside, ignore_errors=True)
         else:
             beside = store.path.parent

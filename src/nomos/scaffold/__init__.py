@@ -28,15 +28,7 @@ from nomos.domain.reading.csvfile import (
     read_labels,
     read_rows,
 )
-from nomos.domain.schema import (
-    Category,
-    Feature,
-    Flag,
-    Integer,
-    OneHot,
-    Real,
-    Schema,
-)
+from nomos.domain.schema import Category, Feature, Flag, Integer, OneHot, Real, Schema
 from nomos.errors import NomosError
 from nomos.inline import feature_of, with_feature
 from nomos.models import load_model
@@ -87,11 +79,11 @@ def scaffold_table(
     model: str, data: Path, folder: Path, label: str | None = None
 ) -> ProjectFiles:
     """Return a domain and specs for a model file and a CSV file; `label` is a column."""
-    columns = load_columns(data)
     if label is not None:
         read_labels(data, label)  # which says what is wrong with it
-        columns = {name: columns[name] for name in columns if name != label}
     loaded = load_model(model)
+    columns = load_columns(data, map(str, getattr(loaded, "columns", None) or ()))
+    columns = {name: columns[name] for name in columns if name != label}
     width = getattr(loaded, "width", None)
     reading = read_for_model(loaded, columns, model, data)
     if not reading.features:
@@ -107,12 +99,10 @@ def scaffold_table(
     answers, problem = sample_answers(loaded, rows)
     label = label or _guess_label(reading.unused, columns)
     files = {f"{module}.py": _table_domain(model, data, folder, reading, label)}
-    specs = _table_specs(loaded.schema, module, answers, reading.about)
-    files |= _spec_files(specs)
+    files |= _spec_files(_table_specs(loaded.schema, module, answers, reading.about))
     length = len(next(iter(columns.values())))
-    notes = [
-        f"{data} has {count_of(length, 'row')} of {count_of(len(columns), 'column')}"
-    ]
+    size = count_of(length, "row"), count_of(len(columns), "column")
+    notes = [f"{data} has {' of '.join(size)}"]
     notes += _describe_columns(columns, reading, label, loaded)
     if getattr(loaded, "columns", None) is None and width is not None:
         notes.append(f"{model} takes {count_of(width, 'number')} a row")
@@ -143,10 +133,9 @@ def _describe_columns(
         notes.append("if one of these has the right answers, say so with --label")
     gaps = [f.name for f in reading.features if f.takes_missing]
     notes += [f"its column `{name}` has missing values" for name in gaps]
-    notes += [
-        note for f in reading.features if (note := _note_mixed_column(f, columns))
-    ]
-    notes += _note_level_numbers(model)
+    mixed = (_note_mixed_column(feature, columns) for feature in reading.features)
+    notes += filter(None, mixed)
+    notes += _note_level_numbers(model, columns)
     return notes
 
 
@@ -162,7 +151,7 @@ def _note_mixed_column(feature: Feature, columns: Columns) -> str:
     return f"its column `{feature.name}` is taken for names: {texts[0]!r} is no number"
 
 
-def _note_level_numbers(model: Any) -> list[str]:
+def _note_level_numbers(model: Any, columns: Columns) -> list[str]:
     """Say which number a model gets for a name or a date, where it gets numbers."""
     gets_names = getattr(model, "gets_names", lambda place: False)
     notes = [
@@ -171,6 +160,12 @@ def _note_level_numbers(model: Any) -> list[str]:
         for one in model.schema.features
         if isinstance(one, Category)
         and not gets_names(model.schema.place(one.name)[1].start)
+    ]
+    notes += [
+        f"the model gets {len(one.levels)} numbers for `{one.name}`, one for each level"
+        " (one-hot), and must have been trained so"
+        for one in model.schema.features
+        if isinstance(one, OneHot) and one.name in columns
     ]
     dates = [f"`{f.name}`" for f in model.schema.features if isinstance(f, Dated)]
     if dates and getattr(model, "date_kind", "days") == "days":
@@ -192,20 +187,16 @@ def _guess_label(unused: Sequence[str], columns: Columns) -> str:
 def _table_domain(
     model: str, data: Path, folder: Path, reading: Reading, label: str
 ) -> str:
-    module, features = to_identifier(data.stem), reading.features
-    lines = []
+    features, lines = reading.features, []
     for feature in features:
         why = reading.about.get(feature.name)
         lines.append(f"        {feature_code(feature)}," + f"  # {why}" * bool(why))
     path = _path_code(model, folder)
     unused = [name for name in reading.unused if name != label]
-    return load_template("domain").format(
-        module=module,
+    return fill_domain(
+        "domain",
+        *(model, data, folder),
         kinds=", ".join(sorted({type(feature).__name__ for feature in features})),
-        name=module.title().replace("_", ""),
-        about=one_line(data.name),
-        data=quote_text(relative_path(data, folder)),
-        model=model_code(model, folder),
         imports="import sys\n" * bool(path),
         path=path,
         example=next((f.name for f in features if f.name.isidentifier()), "name"),
@@ -236,8 +227,12 @@ def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...
     try:
         answers = np.asarray(model.predict(rows))
     except Exception as error:  # whatever a model raises
-        said = str(error).split("\n")[0]
-        return SampleAnswers(), (f"the model has no answer for the first rows: {said}",)
+        first = str(error).split("\n")[0]
+        said = f"the model has no answer for the first rows: {first}"
+        remedy = (
+            "give it rows as in its training: mend the domain's schema or `predict`"
+        )
+        return SampleAnswers(), (f"{said}\nhelp: {remedy}",)
     if answers.dtype.kind in "UO":
         return SampleAnswers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
     if answers.dtype.kind != "f" or (answers == np.rint(answers)).all():
@@ -308,9 +303,8 @@ def _step_code(feature: Integer | Real) -> str:
     """Return the draw of an amount to raise a feature by, on its own scale."""
     span = float(feature.high) - float(feature.low)
     if isinstance(feature, Integer):
-        return (
-            f"randInt(1, {max(1, min(1000, round(span / 4)) if span < 1e9 else 1000)})"
-        )
+        most = max(1, min(1000, round(span / 4))) if span < 1e9 else 1000
+        return f"randInt(1, {most})"
     return f"randReal({float(f'{span / 400:.2g}')!r}, {float(f'{span / 4:.2g}')!r})"
 
 
@@ -319,7 +313,8 @@ def drop_failing_specs(paths: Sequence[Path]) -> Iterator[str]:
 
     Where none can, the model is at fault, and they stay for when it is mended.
     """
-    ran = run_specs(list(paths), store=False, budget=ASKED, groups=False, shrink=False)
+    few: dict[str, Any] = {"budget": ASKED, "confirm": 1, "groups": False}
+    ran = run_specs(list(paths), store=False, shrink=False, **few)
     failed = {failure.job.path: str(failure.error) for failure in ran.failures}
     for path, result in zip((p for p in paths if p not in failed), ran, strict=True):
         why = result.crashes[0].error if result.crashes else result.problem
@@ -342,6 +337,21 @@ def load_template(name: str) -> str:
     return folder.joinpath(f"{name}.template").read_text("utf-8")
 
 
+def fill_domain(
+    template: str, model: str, data: Path, folder: Path, **words: str
+) -> str:
+    """Return the file of a domain, called after its data."""
+    module = to_identifier(data.stem)
+    return load_template(template).format(
+        module=module,
+        name=module.title().replace("_", ""),
+        about=one_line(data.name),
+        data=quote_text(relative_path(data, folder)),
+        model=_model_code(model, folder),
+        **words,
+    )
+
+
 def one_line(name: str) -> str:
     """Return a name that may stand in a comment or a docstring."""
     return re.sub(r'[\s"\\]+', " ", name).strip()
@@ -354,7 +364,7 @@ def to_identifier(text: str) -> str:
     return made if not made[0].isdigit() else f"t_{made}"
 
 
-def model_code(model: str, folder: Path) -> str:
+def _model_code(model: str, folder: Path) -> str:
     """Return the Python expression of a model: a file beside the domain, or a name."""
     if Path(model).exists():
         return f"str(HERE / {quote_text(relative_path(Path(model), folder))})"

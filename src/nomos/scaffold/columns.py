@@ -23,7 +23,7 @@ from nomos.domain.reading.csvfile import (
 )
 from nomos.domain.schema import MISSING, Category, Feature, Flag, Integer, OneHot, Real
 from nomos.errors import NomosError
-from nomos.models.adapter import plain_name
+from nomos.models.adapter import find_columns, plain_name
 
 # What the column that a model predicts is often called; it is then no feature.
 TARGETS = ("label", "labels", "target", "class", "y", "outcome", "risk", "output")
@@ -102,12 +102,14 @@ def _widen_range(feature: Feature, cells: Sequence[str]) -> Feature:
 
 def _columns_of_model(model: Any, columns: Columns) -> list[str] | None:
     """Return the columns of a table that a model says it was trained on, if it does."""
-    names = getattr(model, "columns", None)
-    if names is None or hasattr(model, "estimator"):  # which is asked by these names
-        return None if names is None else [str(name) for name in names]
-    known = {plain_name(name): name for name in columns}
-    found = [known.get(plain_name(name), "") for name in names]
-    return found if all(found) else None
+    names = [str(name) for name in getattr(model, "columns", None) or ()]
+    found = find_columns(names, columns)
+    if names and len({*found} - {""}) == len(found):
+        return found
+    # Where some are not there, or all of an estimator's, nothing is guessed by number.
+    named = hasattr(model, "estimator") or any(found)
+    is_known = names and named
+    return [f or n for f, n in zip(found, names, strict=True)] if is_known else None
 
 
 def _by_name(
@@ -184,7 +186,9 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
         groups = tuple(f.name for f in features if isinstance(f, OneHot))
         unused = [n for n in columns if n not in used and not n.startswith(groups)]
         tried[total] = Reading(features, unused)
-        if total == width or (width is None and _answers(model, total)):
+        if total == width or (
+            width is None and can_answer(model, np.zeros((2, total)))
+        ):
             return tried[total]
     if width is None:
         return next(iter(tried.values()))
@@ -196,10 +200,10 @@ def _by_width(columns: Columns, model: Any, shown: str, data: Path) -> Reading:
     )
 
 
-def _answers(model: Any, width: int) -> bool:
-    """Tell whether a model that does not say its width answers rows of one."""
+def can_answer(model: Any, rows: Any) -> bool:
+    """Tell whether a model that does not say its form answers rows of one."""
     try:
-        model.predict(np.zeros((2, width)))
+        model.predict(rows)
     except Exception:  # whatever a model raises
         return False
     return True

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.csvfile import quote_text
 from nomos.domain.reading.images import read_image_labels, read_images
 from nomos.errors import NomosError
 from nomos.models import load_model
@@ -18,13 +17,12 @@ from nomos.scaffold import (
     ASKED,
     ProjectFiles,
     SampleAnswers,
+    fill_domain,
     load_template,
-    model_code,
-    one_line,
-    relative_path,
     sample_answers,
     to_identifier,
 )
+from nomos.scaffold.columns import can_answer
 
 _COLOURS = (1, 3, 4)
 _LAYOUTS: dict[str, Callable[[Array], Array]] = {  # the likeliest first
@@ -41,7 +39,6 @@ _CHANGES = (  # a name, its amount, what it makes of x1, what it is called
     ("blurred", "randInt(1, 8) / 10", "blurred(x1, amount)", "A little blur"),
 )
 _ANY_RANGE = ("shifted", "blurred")  # changes for which white does not matter
-_READ_LABELS = "read_image_labels(data)"
 _LABELS = """
     def labels(self):
         \"\"\"Return what is right for each image, by the name of its folder.\"\"\"
@@ -63,16 +60,12 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
     asked = images[places] / np.float32(255) if by_255 else images[places]
     given, code = _choose_layout(loaded, asked, model, data)
     answers, problem = sample_answers(loaded, given)
-    labels = (
-        read_image_labels(data, as_names=bool(answers.word)) if data.is_dir() else []
-    )
-    read = "read_image_labels(data, as_names=True)" if answers.word else _READ_LABELS
-    read = read if len(set(labels)) > 1 else ""
-    module, low, high = (
-        to_identifier(data.stem),
-        float(images.min()),
-        float(images.max()),
-    )
+    as_names = bool(answers.word)
+    labels = read_image_labels(data, as_names=as_names) if data.is_dir() else []
+    more = ", as_names=True" * as_names
+    read = f"read_image_labels(data{more})" if len(set(labels)) > 1 else ""
+    module = to_identifier(data.stem)
+    low, high = float(images.min()), float(images.max())
     in_range = images.dtype == np.uint8 or (low >= 0 and high <= 1)
     files = {f"{module}.py": _image_domain(model, data, folder, (code, by_255), read)}
     files |= dict(_image_specs(module, answers, in_range))
@@ -88,10 +81,8 @@ def scaffold_images(model: str, data: Path, folder: Path) -> ProjectFiles:
             " 0 to 1, or 0 to 255 in uint8"
         )
     if not problem:
-        answered = np.asarray(loaded.predict(given))
-        notes += _note_doubts(
-            answered, [labels[place] for place in places] if read else None
-        )
+        own = [labels[place] for place in places] if read else None
+        notes += _note_doubts(np.asarray(loaded.predict(given)), own)
     return ProjectFiles(files, (*notes, *problem))
 
 
@@ -121,11 +112,8 @@ def _choose_layout(
         if "moveaxis" in code and images.shape[3:] not in [(n,) for n in _COLOURS]:
             continue
         laid = change(images)
-        if (
-            _fits_shape(laid.shape[1:], wanted)
-            if wanted
-            else _accepts_images(model, laid)
-        ):
+        fits = wanted and _fits_shape(laid.shape[1:], wanted)
+        if fits or (not wanted and can_answer(model, laid[:2])):
             return laid, code
     size = ", ".join("any" if w is None else str(w) for w in wanted)
     raise NomosError(
@@ -142,24 +130,13 @@ def _fits_shape(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     )
 
 
-def _accepts_images(model: Any, images: Array) -> bool:
-    try:
-        model.predict(images[:2])
-    except Exception:  # whatever a model raises
-        return False
-    return True
-
-
 def _image_domain(
     model: str, data: Path, folder: Path, given: tuple[str, bool], labels: str
 ) -> str:
-    module, (code, by_255) = to_identifier(data.stem), given
-    return load_template("images").format(
-        module=module,
-        name=module.title().replace("_", ""),
-        about=one_line(data.name),
-        data=quote_text(relative_path(data, folder)),
-        model=model_code(model, folder),
+    code, by_255 = given
+    return fill_domain(
+        "images",
+        *(model, data, folder),
         code=code,
         scale="        images = images / np.float32(255)\n" if by_255 else "",
         numpy="import numpy as np\n\n" if by_255 or "np." in code else "",
@@ -175,14 +152,12 @@ def _image_specs(
     alike, by = answers.alike_condition()
     for name, amount, change, what in _CHANGES:
         if in_range or name in _ANY_RANGE:
-            yield (
-                f"specs/{name}.nom",
-                load_template("changed").format(
-                    what=what,
-                    by=by,
-                    module=module,
-                    amount=amount,
-                    change=change,
-                    ensures=alike.replace("d3", "d2"),
-                ),
+            text = load_template("changed").format(
+                what=what,
+                by=by,
+                module=module,
+                amount=amount,
+                change=change,
+                ensures=alike.replace("d3", "d2"),
             )
+            yield f"specs/{name}.nom", text

@@ -4,6 +4,7 @@ No more than a few requests are sent: the first prompts are asked, to see what t
 look like. The specs are tried with a stand-in that costs nothing.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,8 @@ from nomos.report.texts import count_of
 from nomos.runner.project.config import load_config
 from nomos.scaffold import (
     ProjectFiles,
+    fill_domain,
     load_template,
-    model_code,
-    one_line,
     relative_path,
     to_identifier,
 )
@@ -71,19 +71,15 @@ def scaffold_questions(
     found = read_label(said, labels) if read == "read_label" else read_number(said)
     unread = [one for one in found if _is_unread(one)]
     if unread and read != "normalize_text":
-        notes.append(
-            f"{len(unread)} of {len(said)} answers are unreadable: {unread[0]}"
-        )
+        some = f"{len(unread)} of {len(said)} answers"
+        notes.append(f"{some} are unreadable: {unread[0]}")
     module, code = to_identifier(data.stem), _READINGS[read]
     right = code if read != "read_label" else "list(said)"
-    domain = load_template("questions").format(
-        module=module,
-        name=module.title().replace("_", ""),
-        about=one_line(data.name),
+    domain = fill_domain(
+        "questions",
+        *(model, data, folder),
         imports=", ".join(sorted({"fill_template", read})),
         constants=f"LABELS = {labels!r}\n" if read == "read_label" else "",
-        model=model_code(model, folder),
-        data=quote_text(relative_path(data, folder)),
         prompt=quote_text(relative_path(prompt, folder)),
         right=_RIGHT.format(quote_text(label), right) if label else "",
         read=code,
@@ -111,9 +107,8 @@ def _fill_prompts(
     if label is not None and label not in columns:
         raise NomosError(f"{data} has no column {label!r}: there are {known}")
     rows = zip(*columns.values(), strict=True)
-    filled = [
-        fill_template(template, dict(zip(columns, row, strict=True))) for row in rows
-    ]
+    named = (dict(zip(columns, row, strict=True)) for row in rows)
+    filled = [fill_template(template, values) for values in named]
     if not filled:
         raise NomosError(f"{data} has no rows")
     return filled
@@ -155,9 +150,11 @@ def _estimate_cost(model: str, prompts: Sequence[str], specs: int, folder: Path)
     """Say what a first run would send, and what it would cost where that is known."""
     requests = specs * _BUDGET + min(_BUDGET, len(prompts))
     tokens = round(sum(map(len, prompts)) / len(prompts) / _LETTERS_A_TOKEN)
+    most = re.search(r"[?&]max_(?:completion_)?tokens=(\d+)", model)
+    says = most[1] if most else "1,024, or as `?max_tokens=20` says"
     said = (
         f"{count_of(specs, 'spec')} of {_BUDGET} cases: about {requests:,} requests of"
-        f" about {tokens:,} tokens; an answer may have 1,024, or as `?max_tokens=20` says"
+        f" about {tokens:,} tokens; an answer may have {says}"
     )
     name = model.partition(":")[2].partition("@http")[0].partition("?")[0]
     price = find_price(name, load_config(folder).prices)

@@ -58,9 +58,8 @@ class Diverse:
         # faster, whose branches they take one after the other.
         start = self.found.take(np.sort(rng.integers(0, len(self.found), count)))
         self.ways = self._choose_ways(rng, count)
-        stepped = Proposal(
-            self._step_values(rng, start.values), start.words, start.origins
-        )
+        values = self._step_values(rng, start.values)
+        stepped = Proposal(values, start.words, start.origins)
         return join_proposals([stepped, fresh.propose_cases(rng, size - count)])
 
     def _choose_ways(self, rng: np.random.Generator, count: int) -> Array:

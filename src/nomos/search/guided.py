@@ -24,7 +24,8 @@ from nomos.search.strategy import (
     real_rows,
 )
 
-_SIZE = 100  # cases of a generation
+_SIZE = 100  # cases of a generation; of a long campaign, one in so many of those before
+_SHORT, _SHARE, _LARGEST = 6000, 20, 8000
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
 _KEPT = 100  # cases that have children
 _FEWEST = 10  # with fewer, all are fresh
@@ -127,10 +128,7 @@ class Genetic:
         """Go on from what a strategy of the same kind had learned."""
         if state is not None:
             kept, near = state
-            self.kept, self.near = (
-                Proposal.from_state(kept),
-                np.array(near, dtype=np.float64),
-            )
+            self.kept, self.near = Proposal.from_state(kept), np.array(near, float)
 
 
 @dataclass(slots=True)
@@ -145,6 +143,7 @@ class Guided:
     size: int = _SIZE
     learns: Learns = "margins"
     parts: list[Mutated | Genetic] = field(default_factory=list)
+    proposed: int = 0  # cases of all generations before
 
     def __post_init__(self) -> None:
         material = self.material
@@ -159,22 +158,25 @@ class Guided:
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""
-        shares = np.array_split(np.arange(self.size), len(self.parts))
+        size = min(max(self.size, (self.proposed - _SHORT) // _SHARE), _LARGEST)
+        shares = np.array_split(np.arange(size), len(self.parts))
         parts = zip(self.parts, map(len, shares), strict=True)
         return join_proposals([part.propose_cases(rng, count) for part, count in parts])
 
     def learn(self, cases: Proposal, feedback: Feedback) -> None:
         """Take in what became of a generation."""
+        self.proposed += len(cases)
         for part in self.parts:
             part.learn(cases, feedback)
 
     def state(self) -> Any:
         """Return what was learned, as data that JSON can hold."""
-        return [part.state() for part in self.parts]
+        return [self.proposed, *(part.state() for part in self.parts)]
 
     def restore(self, state: Any) -> None:
         """Go on from what a strategy of the same kind had learned."""
-        for part, own in zip(self.parts, state, strict=True):
+        self.proposed, *states = state
+        for part, own in zip(self.parts, states, strict=True):
             part.restore(own)
 
 

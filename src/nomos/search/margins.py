@@ -131,17 +131,15 @@ class Margins:
 
     def measure_cases(self, cases: MadeCases) -> Array:
         """Return margin and trend of each case; NaN where it was discarded."""
-        program = self._program.with_inputs(cases.made.rows)
-        chunk = Chunk(program, cases)
+        chunk = Chunk(self._program.with_inputs(cases.made.rows), cases)
         columns = Columns(chunk, Answers(0))
         signals = np.full((2, cases.count), np.nan)
         with np.errstate(all="ignore"):
             columns.generate()
             if not columns.is_empty:
                 scores = self._score_calls(columns)
-                signals[:, chunk.rows] = _ScoreSignals(
-                    columns, scores
-                ).measure_signals()
+                measured = _ScoreSignals(columns, scores).measure_signals()
+                signals[:, chunk.rows] = measured
         return signals
 
     def _score_calls(self, columns: Columns) -> dict[str, Scores]:
@@ -189,8 +187,7 @@ class _ScoreSignals:
             sure, share = np.zeros(self.count), np.ones(self.count)
             for (name, one), place in zip(known.items(), places, strict=True):
                 assert one.classes is not None
-                answer = one.classes[place]
-                column = np.repeat(np.array([answer]), self.count)
+                column = np.repeat(np.array([one.classes[place]]), self.count)
                 scope[name] = self.columns.chunk.cell(column, None)
                 sure = sure + one.sureness[:, place]
                 share = share * one.shares[:, place]

@@ -68,34 +68,30 @@ class Proposal:
     def take(self, index: Any) -> Proposal:
         """Return some of the cases."""
         if isinstance(index, slice):
-            return Proposal(self.values[index], self.words[index], self.origins[index])
-        columns = self.values, self.words, self.origins
-        return Proposal(*(column.take(index, axis=0) for column in columns))
+            return Proposal(*(column[index] for column in self.columns))
+        return Proposal(*(column.take(index, axis=0) for column in self.columns))
+
+    @property
+    def columns(self) -> tuple[Array, Array, Array]:
+        """All that is known of the cases."""
+        return self.values, self.words, self.origins
 
     def state(self) -> list[Any]:
         """Return the cases as data that JSON can hold."""
-        columns = self.values, self.words, self.origins
-        return [column.tolist() for column in columns]
+        return [column.tolist() for column in self.columns]
 
     @staticmethod
     def from_state(state: list[Any]) -> Proposal:
         """Return the cases of which `state` told."""
-        values, words, origins = state
-        count = len(words)
-        return Proposal(
-            np.array(values, dtype=np.float64).reshape(count, -1),
-            np.array(words, dtype=np.uint64).reshape(count, -1),
-            np.array(origins, dtype=np.int64).reshape(count, -1),
-        )
+        kinds, count = (np.float64, np.uint64, np.int64), len(state[1])
+        columns = map(np.array, state, kinds)
+        return Proposal(*(column.reshape(count, -1) for column in columns))
 
 
 def join_proposals(parts: list[Proposal]) -> Proposal:
     """Put cases together."""
-    return Proposal(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.words for part in parts]),
-        np.concatenate([part.origins for part in parts]),
-    )
+    columns = zip(*(part.columns for part in parts), strict=True)
+    return Proposal(*map(np.concatenate, columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +140,7 @@ def move_words(rng: np.random.Generator, old: Array) -> Array:
 
 def draw_uniform(material: Material, rng: np.random.Generator, count: int) -> Array:
     """Return any values of the features, each as likely."""
-    shape = count, material.features
-    share = rng.random(shape)
+    share = rng.random((count, material.features))
     size = material.high - material.low
     counted = np.floor(share * (size + 1)).clip(0, size)
     values = np.asarray(material.low + np.where(material.whole, counted, share * size))
@@ -166,8 +161,7 @@ def change_features(
         what = rng.random(len(at))
         low, high = material.low[column], material.high[column]
         step = np.abs(rng.normal(0, 1, len(at))) * (high - low) * _STEP
-        whole = material.whole[column]
-        step = np.where(whole, np.maximum(1, np.rint(step)), step)
+        step = np.where(material.whole[column], np.maximum(1, np.rint(step)), step)
         near = values[at, column] + step * rng.choice([-1, 1], len(at))
         real = material.data[rng.integers(0, len(material.data), len(at)), column % own]
         anything = draw_uniform(material, rng, len(at))[np.arange(len(at)), column]

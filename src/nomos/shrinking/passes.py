@@ -120,8 +120,7 @@ class _Nearer:
     def _closer_numbers(self, case: Candidate) -> Candidate:
         """Bring the numbers that had to change nearer to those of the row."""
         for feature in self._features_off(case):
-            kind = self.real.schema.features[feature]
-            if isinstance(kind, Flag | Category | OneHot):
+            if isinstance(self.real.schema.features[feature], Flag | Category | OneHot):
                 continue
             case = self._bring_closer(case, self.real.slices[feature].start)
         return case

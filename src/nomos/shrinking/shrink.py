@@ -104,17 +104,45 @@ class Shrinker:
     def _align_records(
         self, tester: Tester, case: Candidate, real: RealRows
     ) -> Candidate:
-        """Replace further records by real rows that are more like the first one."""
+        """Replace further records by real rows that are more like the first one.
+
+        Of many rows the nearest are tried, and some among the others; then those between
+        the last of these that was too near, and the first that was not.
+        """
         for number in range(1, len(case.records)):
-            first = np.asarray(case.records[0])
-            off = real.off(first).sum(axis=1)
-            mine = real.off(first, case.records[number][None])
-            near = real.order(first)[:_NEAREST_PARTNERS]
-            fewer = [row for row in near.tolist() if off[row] < mine.sum()]
-            case = tester.first_of(
-                [case.with_record(number, real.rows[row], row) for row in fewer], case
-            )
+            rows = self._rows_nearer_to_first(case, number, real)
+            step = len(rows) // _NEAREST_PARTNERS or 1
+            near = range(min(len(rows), _NEAREST_PARTNERS))
+            places = sorted({*near, *range(0, len(rows), step)})
+            while places:
+                some = [rows[place] for place in places]
+                cases = [case.with_record(number, real.rows[row], row) for row in some]
+                found = tester.first_violating(cases)
+                if found is None:
+                    break
+                case, after = cases[found], places[found - 1] + 1 if found else 0
+                places = list(range(after, places[found]))[:_NEAREST_PARTNERS]
         return case
+
+    def _rows_nearer_to_first(
+        self, case: Candidate, number: int, real: RealRows
+    ) -> list[int]:
+        """Return the rows that are nearer to the first record, the nearest first.
+
+        Of inputs that belong together, these are the partners of the first of them.
+        """
+        pair = self.program.pairs.get(number - 1)
+        base = 0 if pair is None else number - 1
+        first, row = np.asarray(case.records[base]), case.rows[number]
+        off, far = real.off(first).sum(axis=1), real.far(first).mean(axis=1)
+        mine = real.off(first, case.records[number][None]).sum()
+        is_nearer = (off < mine) | ((off == mine) & (far < far[row]))
+        if pair is not None:
+            which = np.arange(pair.partners[case.rows[base]])
+            partners = pair.partner_rows(np.full_like(which, case.rows[base]), which)
+            is_nearer &= np.isin(np.arange(len(off)), partners)
+        rows: list[int] = [n for n in real.order(first).tolist() if is_nearer[n]]
+        return rows
 
     def _build_result(
         self, tester: Tester, before: Candidate, case: Candidate
@@ -122,10 +150,8 @@ class Shrinker:
         """Return the case as data, if it is another one and can be replayed from it."""
         records = tester.describe_records(case)
         again = rebuild_case(self.program, records, case.draws)
-        same_records = all(
-            a is b for a, b in zip(before.records, case.records, strict=True)
-        )
-        if same_records and before.draws == case.draws:
+        pairs = zip(before.records, case.records, strict=True)
+        if all(a is b for a, b in pairs) and before.draws == case.draws:
             return None
         outcome = tester.confirm_case(again)
         if outcome is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +30,8 @@ _WHOLE = 40  # values; so many are all tried
 _GRID = 12  # values between one that is too small and one that is not
 _HALVINGS = 12
 _RANK = 4  # of each candidate's test against chance: 1 in 1,600, so 1.25 % for twenty
-_MOST_ISOLATED = (
-    3  # cases of a batch that are run in isolation, where the first are not reproduced
-)
+# Cases of a batch that are run in isolation, where the first are not reproduced
+_MOST_ISOLATED = 3
 
 
 class DrawnRange(NamedTuple):
@@ -72,9 +71,7 @@ class Candidate:
 
     def with_draw(self, position: int, choice: int) -> Candidate:
         """Return the case with another choice of a draw."""
-        return Candidate(
-            self.records, self.rows, _replace_item(self.draws, position, choice)
-        )
+        return replace(self, draws=_replace_item(self.draws, position, choice))
 
 
 def _replace_item(items: tuple[Any, ...], number: int, item: Any) -> tuple[Any, ...]:
@@ -92,9 +89,8 @@ class Tester:
         self.tried = 0
         self.calls = 0
         self.uses_labels = uses_labels(self.program.spec)
-        self.draws: tuple[
-            DrawnRange, ...
-        ] = ()  # of the case that was last run in isolation
+        # Of the case that was last run in isolation
+        self.draws: tuple[DrawnRange, ...] = ()
         self.changed: frozenset[int] = frozenset()  # features, in that case
 
     def find_violating(self, cases: Sequence[Candidate]) -> list[int]:
@@ -141,9 +137,8 @@ class Tester:
             return replay_choice(choices, position, kind, low, high)
 
         watch.mark(WHOLE_CHUNK)  # the time of a call counts from here
-        outcome = on_records(self.engine, [case]).interpreter.run(
-            CaseDraws(choose_known)
-        )
+        interpreter = on_records(self.engine, [case]).interpreter
+        outcome = interpreter.run(CaseDraws(choose_known))
         self.tried += 1
         self.left -= 1
         self.calls += outcome.calls

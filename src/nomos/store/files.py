@@ -53,8 +53,7 @@ class KnownNames:
         if not new:
             return self
         added = np.array(new)
-        dtype = np.promote_types(self._names.dtype, added.dtype)
-        known = self._names.astype(dtype)
+        known = self._names.astype(np.promote_types(self._names.dtype, added.dtype))
         return KnownNames(np.insert(known, np.searchsorted(known, added), added))
 
     def lines(self) -> bytes:

@@ -57,17 +57,11 @@ def encode_row(campaign: int, row: Row) -> tuple[object, ...]:
     """Return a violation as the columns of the table of bugs."""
     bug = row.bug
     made = asdict(_Made(bug.records, bug.nearest, bug.repeats))
+    id, failed = (bug.id, bug.failed) if row.is_bug else ("", "")
     return (
-        campaign,
-        canonical_json(bug.choices),
-        bug.id if row.is_bug else "",
-        bug.case,
-        json.dumps(dict(bug.inputs)),
-        json.dumps(dict(bug.outputs)),
-        bug.failed if row.is_bug else "",
-        bug.seen,
-        *(row.how, bug.mask, bug.margin),
-        bug.is_new,
+        *(campaign, canonical_json(bug.choices), id, bug.case),
+        *(json.dumps(dict(values)) for values in (bug.inputs, bug.outputs)),
+        *(failed, bug.seen, row.how, bug.mask, bug.margin, bug.is_new),
         json.dumps(made) if bug.records or bug.repeats else "{}",
     )
 

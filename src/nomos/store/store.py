@@ -332,7 +332,7 @@ class Store:
         # As many as can be compared with a mistyped one in no time.
         query = f"SELECT id FROM bugs WHERE latest AND {_IS_BUG} ORDER BY campaign DESC LIMIT 1000"
         with explain_failures(self.path):
-            return [row["id"] for row in self._connection.execute(query)]
+            return [str(row["id"]) for row in self._connection.execute(query)]
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

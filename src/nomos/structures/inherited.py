@@ -15,34 +15,13 @@ from typing import Any
 from nomos.errors import NotProvable
 
 # What a subclass may have of its own: none of it has a part in answers.
-_HARMLESS = frozenset(
-    [
-        "__init__",
-        "__repr__",
-        "__str__",
-        "_repr_html_",
-        "get_params",
-        "set_params",
-        "score",
-        "__doc__",
-        "__module__",
-        "__qualname__",
-        "__dict__",
-        "__weakref__",
-        "__slots__",
-        "__annotations__",
-        "__annotate__",
-        "__annotate_func__",
-        "__annotations_cache__",
-        "__firstlineno__",
-        "__static_attributes__",
-        "__abstractmethods__",
-        "_abc_impl",
-        "__orig_bases__",
-        "__parameters__",
-        "_sklearn_auto_wrap_output_keys",
-    ]
-)
+_HARMLESS = {
+    "__init__", "__repr__", "__str__", "_repr_html_", "get_params", "set_params", "score",
+    "__doc__", "__module__", "__qualname__", "__dict__", "__weakref__", "__slots__",
+    "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__",
+    "__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl",
+    "__orig_bases__", "__parameters__", "_sklearn_auto_wrap_output_keys",
+}  # fmt: skip
 
 
 def find_loaded_class(name: str) -> type | None:
@@ -55,9 +34,8 @@ def find_loaded_class(name: str) -> type | None:
 
 def is_instance(value: Any, names: Iterable[str]) -> bool:
     """Say whether an object is of one of these classes, or of one derived from them."""
-    return any(
-        (own := find_loaded_class(name)) and isinstance(value, own) for name in names
-    )
+    known = (own for name in names if (own := find_loaded_class(name)))
+    return any(isinstance(value, own) for own in known)
 
 
 def find_class(value: Any, names: Iterable[str]) -> str:

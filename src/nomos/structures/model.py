@@ -16,7 +16,8 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 
 Decision = Literal["argmax", "sign", "value"]
-Chances = Literal["", "mean", "sigmoid", "softmax"]
+Chances = Literal["", "mean", "sigmoid", "softmax", "exp"]
+Link = Literal["", "logistic", "exp"]
 DOUBLE = 2.0**-53  # unit roundoff
 SINGLE = 2.0**-24
 
@@ -39,20 +40,32 @@ Origins = tuple[ColumnOrigin, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelOutput:
-    """A number that a model gives: `weights . scores`, or the logistic function of that.
+    """A number that a model gives: `weights . scores`, or a function of that.
 
-    `error` is how far the library's logistic function may be from the true one.
+    `error` is how far the library's function may be from the true one; of `exp`, as a share,
+    and only where `is_bounded`: no number is too large or too small for the library.
     """
 
     weights: Array
-    is_logistic: bool = False
+    link: Link = ""
     error: float = 0.0
+    is_bounded: bool = True
 
     def values(self, scores: Array) -> Array:
         """Return the numbers for scores, (rows, scores)."""
         sums: Array = scores @ self.weights
         with np.errstate(over="ignore"):
-            return 1 / (1 + np.exp(-sums)) if self.is_logistic else sums
+            if self.link == "exp":
+                return np.exp(sums)
+            return 1 / (1 + np.exp(-sums)) if self.link else sums
+
+    def error_on(self, scores: Array, rounding: Array) -> Array:
+        """Bound how far the library's numbers may be from these, if scores are so far."""
+        size = np.abs(scores) @ np.abs(self.weights) + 1
+        sums = 2 * np.abs(self.weights) @ rounding + 1e-9 * size
+        if self.link == "exp":
+            return np.asarray(self.values(scores) * (np.expm1(sums) + self.error))
+        return np.asarray(sums + self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +109,8 @@ class Structure(ABC):
         roundoff: The unit roundoff of the library's calculations.
         classes: The labels, in the order of the scores.
         link: How far apart scores may be that the library takes for equal.
-        chances: How the library makes probabilities of scores; "": it makes none.
+        chances: How the library makes probabilities of scores, or numbers by `exp`; "": it
+            makes none.
     """
 
     columns: ModelColumns
@@ -145,6 +159,11 @@ class Structure(ABC):
         is_sign, most = self.decision == "sign", max(self.outputs, 2)
         if not kind and self.decision != "value":
             return None
+        if not kind and self.chances == "exp":
+            is_bounded = self.largest < (80 if self.roundoff > DOUBLE else 700)
+            return ModelOutput(np.ones(1), "exp", 64 * self.roundoff, is_bounded)
+        if not kind and self.chances == "sigmoid":
+            return ModelOutput(np.ones(1), "logistic", 16 * self.roundoff)
         if not kind or (self.decision == "value" and text == "score"):
             return ModelOutput(np.ones(1))
         place = int(number or most - 1)
@@ -158,8 +177,13 @@ class Structure(ABC):
         if kind == "probability" and self.chances == "mean":
             return ModelOutput(weights / self.terms)
         if kind == "probability" and self.chances == "sigmoid":
-            return ModelOutput(weights, is_logistic=True, error=16 * self.roundoff)
+            return ModelOutput(weights, "logistic", 16 * self.roundoff)
         raise NotProvable(f"how the model makes its `{text}` is not known to a proof")
+
+    @property
+    def largest(self) -> float:
+        """A bound on the size of all scores, if any is known."""
+        return np.inf
 
     @property
     def terms(self) -> int:
@@ -174,7 +198,9 @@ class Structure(ABC):
     def answers(self, scores: Array) -> Array:
         """Return the labels, or the numbers, that scores stand for."""
         if self.decision == "value":
-            return scores[:, 0]
+            output = self.find_output("")
+            assert output is not None
+            return output.values(scores)
         return self.labels[self.places(scores)]
 
 
@@ -198,9 +224,8 @@ class Layers(Structure):
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows, in doubles."""
         hidden = self.columns.transform(rows).astype(float)
-        for number, (weight, bias) in enumerate(
-            zip(self.weights, self.biases, strict=True)
-        ):
+        layers = zip(self.weights, self.biases, strict=True)
+        for number, (weight, bias) in enumerate(layers):
             hidden = (np.maximum(hidden, 0) if number else hidden) @ weight.T + bias
         return hidden
 

@@ -3,6 +3,7 @@
 Constants that the file keeps in other files are refused: nothing beside it is opened.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import numpy as np
 from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.model import SINGLE, ColumnOrigin, Layers, ModelColumns
+from nomos.structures.stacked import Step, stack_layers
 from nomos.structures.trees import Tree, Trees
 
-_AFTER = {"Softmax", "LogSoftmax", "Identity", "Cast", "ZipMap", "Normalizer"}
-_AFTER |= {"Reshape", "ArgMax", "ArrayFeatureExtractor"}
+_AFTER = ("LogSoftmax", "Cast", "ZipMap", "Normalizer", "Reshape", "ArgMax",
+          "ArrayFeatureExtractor")  # fmt: skip
+_STEP_NAMES = {"Relu": "ReLU", **dict.fromkeys(_AFTER, "Softmax")}
 _MODELS = ("TreeEnsemble", "LinearClassifier", "LinearRegressor")
 _STEPS = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply, "Add": np.add}
 _FLOAT = 1  # the number of float32 among ONNX's types
@@ -36,9 +39,8 @@ class OnnxNode:
             if isinstance(value, list) and value and isinstance(value[0], bytes):
                 value = [text.decode(errors="replace") for text in value]
             is_text = isinstance(value, bytes)
-            self.options[one.name] = (
-                value.decode(errors="replace") if is_text else value
-            )
+            value = value.decode(errors="replace") if is_text else value
+            self.options[one.name] = value
 
     def option(self, name: str, default: Any) -> Any:
         """Return an attribute of the node."""
@@ -103,10 +105,8 @@ def load_onnx_structure(path: Path, width: int) -> Trees | Layers:
             chain.prepare()
             if chain.name != one.inputs[0]:
                 raise NotProvable(f"what comes before the {one.kind} in the ONNX file")
-            is_linear = one.kind.startswith("Linear")
-            return (_linear_layers if is_linear else _ensemble_trees)(
-                one, chain.columns()
-            )
+            build = _linear_layers if one.kind.startswith("Linear") else _ensemble_trees
+            return build(one, chain.columns())
         case _:
             raise NotProvable("the ONNX file holds several models")
 
@@ -120,6 +120,7 @@ class _Chain:
         self.graph, self.width = graph, width
         self.name = graph.inputs[0]
         self.steps: list[tuple[str, Array]] = []
+        self.labels: Array | None = None  # of a network that ends with a Sigmoid
 
     def next(self) -> OnnxNode | None:
         """Return the operation that takes what is there."""
@@ -163,50 +164,60 @@ class _Chain:
         for sign, value in steps:
             if sign in ("Div", "Mul"):
                 factors = factors * np.sign(np.broadcast_to(value, self.width))
-        rising = (factors > 0).tolist()
-        return ModelColumns(
-            transform, tuple(map(ColumnOrigin, range(self.width), rising))
-        )
+        origins = map(ColumnOrigin, range(self.width), (factors > 0).tolist())
+        return ModelColumns(transform, tuple(origins))
 
     def layers(self) -> Layers:
         """Read a network of Gemm and Relu."""
         self.prepare()
         columns = self.columns()
-        weights: list[Array] = []
-        biases: list[Array] = []
-        rectified = True  # whether the next sum sees what a layer may see
-        link = 0.0
+        found = stack_layers(self._walk_steps(), self.width, None)
+        if self.labels is not None:
+            found = replace(found, classes=self.labels, link=16 * SINGLE)
+        return replace(found, columns=columns, roundoff=SINGLE)
+
+    def _walk_steps(self) -> Iterator[Step]:
+        """Yield the steps that are left, up to a Sigmoid that chooses a label."""
         while (node := self.next()) is not None:
             match node.kind:
-                case "Gemm" | "MatMul" if rectified:
+                case "Gemm" | "MatMul":
                     weight, bias = self._layer_sums(node)
-                    weights.append(weight)
-                    biases.append(np.broadcast_to(bias, len(weight)).astype(float))
-                    rectified = False
-                case "Add" if weights and not rectified:
-                    (own,) = (name for name in node.inputs if name != self.name)
-                    biases[-1] = biases[-1] + self._find_constant(own).reshape(-1)
-                case "Relu" if weights and not rectified:
-                    rectified = True
-                case "Dropout" | "Identity" | "Flatten":
-                    pass
-                case after if weights and not rectified and after in _AFTER:
-                    link = 16 * SINGLE
-                case other:
-                    raise NotProvable(
-                        f"the ONNX file has the operation {other} where a proof knows "
-                        "scalers, then layers of Gemm with Relu between them"
-                    )
+                    own = np.broadcast_to(bias, len(weight)).astype(float)
+                    yield Step("Linear", weight, own)
+                case "Add":
+                    (name,) = (name for name in node.inputs if name != self.name)
+                    yield Step("Add", bias=self._find_constant(name).reshape(-1))
+                case "Sigmoid":
+                    yield Step("Sigmoid")
+                    self.labels = self._find_labels(node)
+                    return
+                case kind:
+                    yield Step(_STEP_NAMES.get(kind, kind))
             self.name = node.outputs[0]
-        if not weights or rectified:
-            raise NotProvable("the ONNX file does not end with a layer of sums")
-        return Layers(
-            columns=columns,
-            weights=tuple(weights),
-            biases=tuple(biases),
-            roundoff=SINGLE,
-            link=link,
-        )
+
+    def _find_labels(self, node: OnnxNode) -> Array | None:
+        """Return the two labels that a Sigmoid chooses between; None if it is the answer.
+
+        They are those at the place of the highest of its opposite and itself.
+        """
+        share = node.outputs[0]
+        takers = {n.kind: n for n in self.graph.nodes if share in n.inputs}
+        if not takers:
+            return None
+        try:
+            sub, join = takers["Sub"], takers["Concat"]
+            after = {n.kind: n for n in self.graph.nodes if join.outputs[0] in n.inputs}
+            best = after["ArgMax"]
+            (chosen,) = (n for n in self.graph.nodes if best.outputs[0] in n.inputs)
+            one = self._find_constant(sub.inputs[0])
+        except (KeyError, ValueError):
+            raise NotProvable("what comes after the Sigmoid in the ONNX file") from None
+        is_plain = len(takers) == 2 and sub.inputs[1] == share and float(one) == 1
+        is_plain &= join.inputs == [sub.outputs[0], share]
+        is_plain &= best.option("select_last_index", 0) == 0
+        if not is_plain or chosen.kind != "ArrayFeatureExtractor":
+            raise NotProvable("what comes after the Sigmoid in the ONNX file")
+        return np.array(self._find_constant(chosen.inputs[0]).tolist())
 
     def _layer_sums(self, node: OnnxNode) -> tuple[Array, Array | float]:
         """Return the weights, (outputs, inputs), and the bias of a layer."""
@@ -256,9 +267,8 @@ def _ensemble_trees(node: OnnxNode, columns: ModelColumns) -> Trees:
         raise NotProvable("the ONNX file's trees are not in single precision")
     modes = set(given["nodes_modes"]) - {"LEAF"}
     if len(modes) > 1 or not modes <= {"BRANCH_LEQ", "BRANCH_LT"}:
-        raise NotProvable(
-            f"the ONNX file's trees compare by {', '.join(sorted(modes))}"
-        )
+        listed = ", ".join(sorted(modes))
+        raise NotProvable(f"the ONNX file's trees compare by {listed}")
     is_value = node.kind == "TreeEnsembleRegressor"
     if is_value and given.get("aggregate_function", "SUM") != "SUM":
         raise NotProvable("the ONNX file's trees are not summed")
@@ -299,9 +309,8 @@ def _tree_of(given: dict[str, Any], number: int, count: int, kind: str) -> Tree:
         return np.array([-1 if leaf[at] else place[ids[i]] for at, i in enumerate(own)])
 
     value = np.zeros((len(own), count))
-    columns = [
-        given[f"{kind}_{part}"] for part in ("treeids", "nodeids", "ids", "weights")
-    ]
+    parts = ("treeids", "nodeids", "ids", "weights")
+    columns = [given[f"{kind}_{part}"] for part in parts]
     for tree, node, output, weight in zip(*columns, strict=True):
         if tree == number:
             value[place[node], output] += weight

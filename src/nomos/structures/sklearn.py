@@ -10,15 +10,8 @@ from nomos.device import Array
 from nomos.errors import NotProvable
 from nomos.structures.categories import CategorySplits
 from nomos.structures.inherited import find_class
-from nomos.structures.model import (
-    DOUBLE,
-    SINGLE,
-    Chances,
-    Layers,
-    ModelColumns,
-    Origins,
-    Structure,
-)
+from nomos.structures.model import DOUBLE, Chances, ModelColumns, Origins, Structure
+from nomos.structures.sklearn_layers import linear_layers, name_link, network_layers
 from nomos.structures.trees import Tree, Trees, place_values
 
 Reader = TypeVar("Reader")
@@ -55,7 +48,7 @@ def estimator_structure(estimator: Any, given: ModelColumns) -> Structure:
     """Return what a fitted estimator of scikit-learn is made of."""
     found = find_class(estimator, READERS)
     name, read = found.partition(":")[2], READERS[found]
-    if getattr(estimator, "n_outputs_", 1) != 1 and read is not _network_layers:
+    if getattr(estimator, "n_outputs_", 1) != 1 and read is not network_layers:
         raise NotProvable(f"{name} predicts several outputs")
     return read(estimator, given, name)
 
@@ -82,8 +75,6 @@ def _forest_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
     columns = given.as_numbers(np.float32)
     members = getattr(estimator, "estimators_", [estimator])  # of a single tree, itself
     is_value = name.endswith("Regressor")
-    if is_value and getattr(estimator, "criterion", "") == "poisson":
-        raise NotProvable(f"{name} with the criterion poisson")
     scale = len(members) if is_value else 1
     found = [m.tree_ for m in members]
     trees = [Tree(*_node_arrays(t), t.value[:, 0, :] / scale) for t in found]
@@ -106,13 +97,77 @@ def _boosting_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
             value = tree.value[:, 0, 0] * estimator.learning_rate
             trees.append(Tree(*_node_arrays(tree), place_values(value, place, count)))
     nothing = np.zeros((1, estimator.n_features_in_), np.float32)
-    chances = _name_link(count) if estimator.loss == "log_loss" else ""
+    chances = name_link(count) if estimator.loss == "log_loss" else ""
     base = estimator._raw_predict_init(nothing)
     return _sum_trees(estimator, columns, trees, base, chances=chances)
 
 
+def _joined_trees(estimator: Any, given: ModelColumns, name: str) -> Trees:
+    """Return bagging, voting or AdaBoost as a sum of the trees of its members.
+
+    Members add up their probabilities, or vote with their labels: then each must be one
+    tree. In AdaBoost, votes for other labels are subtracted.
+    """
+    classes, is_boosted = getattr(estimator, "classes_", None), "AdaBoost" in name
+    members = [_read_member(member, given, name) for member in estimator.estimators_]
+    named = "estimator_weights_" if is_boosted else "_weights_not_none"
+    weights: Any = getattr(estimator, named, None)
+    weights = np.ones(len(members)) if weights is None else np.asarray(weights)
+    votes = is_boosted or getattr(estimator, "voting", "") == "hard"
+    count = sum(len(member.trees) for member in members)
+    width, base, trees = 1 if classes is None else len(classes), np.zeros(1), []
+    known: Any = classes if is_boosted else np.arange(width)
+    features = getattr(estimator, "estimators_features_", [None] * len(members))
+    shares = weights / weights.sum()
+    for member, share, own in zip(members, shares, features, strict=False):
+        if classes is None:
+            base = base + share * member.base
+        elif votes and len(member.trees) > 1:
+            raise NotProvable(f"{name} whose members are sums, and vote with labels")
+        for tree in member.trees:
+            value = share * tree.value
+            if classes is not None:
+                value = np.zeros((len(tree.left), width))
+                value[:, np.searchsorted(known, member.labels)] = tree.value
+                if votes:
+                    value = _vote(value, share, is_boosted=is_boosted)
+                else:
+                    value = value * (count * share / len(member.trees))
+            feature = tree.feature if own is None else np.asarray(own)[tree.feature]
+            trees.append(replace(tree, value=value, feature=feature))
+    base = base if classes is None else np.zeros(trees[0].value.shape[1])
+    is_one = count == len(members) and getattr(estimator, "n_jobs", None) in (None, 1)
+    chances: Chances = "" if classes is None or votes else "mean"
+    columns, more = (
+        given.as_numbers(np.float32),
+        {"in_order": is_one, "chances": chances},
+    )
+    return _sum_trees(estimator, columns, trees, base, **more)
+
+
+def _vote(value: Array, share: float, *, is_boosted: bool) -> Array:
+    """Return votes for the labels of nodes; of two labels AdaBoost has one score."""
+    width = value.shape[1]
+    chosen: Array = np.eye(width)[value.argmax(axis=1)]
+    if not is_boosted:
+        return share * chosen
+    votes: Array = np.where(chosen, share, -share / (width - 1))
+    return votes[:, 1:] - votes[:, :1] if width == 2 else votes
+
+
+def _read_member(member: Any, given: ModelColumns, name: str) -> Trees:
+    """Return a member of an ensemble, if it adds up trees without a link."""
+    if not find_class(member, _MEMBERS):
+        raise NotProvable(f"{name} of a {type(member).__name__}: only trees are joined")
+    found = estimator_structure(member, given)
+    if not isinstance(found, Trees) or found.chances not in ("", "mean"):
+        raise NotProvable(f"{name} of members that make probabilities of scores")
+    return found
+
+
 def _histogram_trees(estimator: Any, columns: ModelColumns, name: str) -> Trees:
-    losses = ("squared_error", "absolute_error", "quantile")
+    losses: dict[str, Chances] = {"squared_error": "", "absolute_error": "", "quantile": "",
+                                  "poisson": "exp", "gamma": "exp"}  # fmt: skip
     if name.endswith("Regressor") and estimator.loss not in losses:
         raise NotProvable(f"{name} with the loss {estimator.loss}")
     if getattr(estimator, "is_categorical_", None) is not None:
@@ -124,14 +179,10 @@ def _histogram_trees(estimator: Any, columns: ModelColumns, name: str) -> Trees:
         for place, member in enumerate(members):
             tree = _histogram_tree(member, splits)
             trees.append(replace(tree, value=place_values(tree.value, place, count)))
-    chances = _name_link(count) if name.endswith("Classifier") else ""
+    is_value = name.endswith("Regressor")
+    chances = losses[estimator.loss] if is_value else name_link(count)
     base = estimator._baseline_prediction
     return _sum_trees(estimator, splits.columns(), trees, base, chances=chances)
-
-
-def _name_link(count: int) -> Chances:
-    """Return how classifiers of so many scores make probabilities of them."""
-    return "sigmoid" if count == 1 else "softmax"
 
 
 def _histogram_tree(member: Any, splits: CategorySplits) -> Tree:
@@ -161,52 +212,6 @@ def _move_categories_first(estimator: Any, columns: ModelColumns) -> ModelColumn
         lambda rows: estimator._preprocess_X(columns.transform(rows), reset=False),
         (*first, *origins[named.sum() :]),
     )
-
-
-def _linear_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
-    columns = given.as_numbers(np.float64)
-    weights = np.atleast_2d(np.asarray(estimator.coef_, float))
-    biases = np.broadcast_to(np.asarray(estimator.intercept_, float), len(weights))
-    classes = getattr(estimator, "classes_", None)
-    if classes is None and len(weights) != 1:
-        raise NotProvable(f"{name} predicts several outputs")
-    return Layers(
-        columns=columns,
-        weights=(weights,),
-        biases=(np.array(biases),),
-        roundoff=_find_roundoff(np.asarray(estimator.coef_)),
-        classes=classes,
-        chances="sigmoid"
-        if name.startswith("LogisticRegression") and len(weights) == 1
-        else "",
-    )
-
-
-def _network_layers(estimator: Any, given: ModelColumns, name: str) -> Layers:
-    columns = given.as_numbers(np.float64)
-    layers, activation = len(estimator.coefs_), estimator.activation
-    if activation != "relu" and not (activation == "identity" and layers == 1):
-        raise NotProvable(f"{name} with the activation {activation}")
-    if estimator.out_activation_ not in ("logistic", "softmax", "identity"):
-        raise NotProvable(f"{name} whose output is {estimator.out_activation_}")
-    outputs = len(estimator.intercepts_[-1])
-    classes = getattr(estimator, "classes_", None)
-    if outputs != 1 and (classes is None or estimator.out_activation_ == "logistic"):
-        raise NotProvable(f"{name} predicts several outputs")
-    roundoff = _find_roundoff(estimator.coefs_[0])
-    return Layers(
-        columns=columns,
-        weights=tuple(np.asarray(w, float).T for w in estimator.coefs_),
-        biases=tuple(np.asarray(b, float) for b in estimator.intercepts_),
-        roundoff=roundoff,
-        classes=classes,
-        link=0.0 if classes is None else 16 * roundoff,
-        chances="" if classes is None else _name_link(outputs),
-    )
-
-
-def _find_roundoff(weights: Array) -> float:
-    return SINGLE if weights.dtype == np.float32 else DOUBLE
 
 
 def trace_origins(transformer: Any, origins: Origins) -> Origins:
@@ -245,9 +250,8 @@ def _trace_one_hot(encoder: Any, origins: Origins) -> Origins:
         raise NotProvable("a OneHotEncoder that joins infrequent categories")
     dropped = encoder.drop_idx_
     drops = [None] * len(origins) if dropped is None else dropped
-    parts = zip(
-        _trace_encoding(encoder, origins), encoder.categories_, drops, strict=True
-    )
+    traced = _trace_encoding(encoder, origins)
+    parts = zip(traced, encoder.categories_, drops, strict=True)
     found: Origins = ()
     for one, levels, drop in parts:
         found += (one,) * (len(levels) - (drop is not None))
@@ -265,9 +269,8 @@ def _trace_steps(_: Any, origins: Origins) -> Origins:
 def _trace_bins(discretizer: Any, origins: Origins) -> Origins:
     if discretizer.encode == "ordinal":
         return _trace_steps(discretizer, origins)
-    counts = zip(
-        _trace_encoding(discretizer, origins), discretizer.n_bins_, strict=True
-    )
+    traced = _trace_encoding(discretizer, origins)
+    counts = zip(traced, discretizer.n_bins_, strict=True)
     return tuple(one for one, count in counts for _ in range(count))
 
 
@@ -322,16 +325,21 @@ _TRANSFORMERS: dict[str, Callable[[Any, Origins], Origins]] = _by_class(
      "VarianceThreshold SelectKBest SelectPercentile SelectFromModel RFE"),
 )  # fmt: skip
 READERS: Mapping[str, Callable[[Any, ModelColumns, str], Structure]] = _by_class(
-    (_linear_layers, "linear_model",
+    (linear_layers, "linear_model",
      "LogisticRegression LogisticRegressionCV LinearRegression Ridge RidgeCV Lasso LassoCV "
-     "ElasticNet ElasticNetCV SGDClassifier SGDRegressor RidgeClassifier Perceptron"),
-    (_linear_layers, "svm", "LinearSVC LinearSVR"),
-    (_network_layers, "neural_network", "MLPClassifier MLPRegressor"),
+     "ElasticNet ElasticNetCV PoissonRegressor GammaRegressor TweedieRegressor SGDClassifier SGDRegressor RidgeClassifier Perceptron"),
+    (linear_layers, "svm", "LinearSVC LinearSVR"),
+    (network_layers, "neural_network", "MLPClassifier MLPRegressor"),
     (_forest_trees, "tree", "DecisionTreeClassifier DecisionTreeRegressor "
      "ExtraTreeClassifier ExtraTreeRegressor"),
     (_forest_trees, "ensemble", "RandomForestClassifier RandomForestRegressor "
      "ExtraTreesClassifier ExtraTreesRegressor"),
     (_boosting_trees, "ensemble", "GradientBoostingClassifier GradientBoostingRegressor"),
+    (_joined_trees, "ensemble", "AdaBoostClassifier BaggingClassifier BaggingRegressor "
+     "VotingClassifier VotingRegressor"),
     (_histogram_trees, "ensemble",
      "HistGradientBoostingClassifier HistGradientBoostingRegressor"),
 )  # fmt: skip
+_MEMBERS = [
+    n for n, read in READERS.items() if read in (_forest_trees, _boosting_trees)
+]

@@ -4,57 +4,67 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from nomos.errors import NotProvable
 from nomos.structures.inherited import find_class, is_instance
-from nomos.structures.model import DOUBLE, SINGLE, Layers, as_they_are
+from nomos.structures.model import Layers
+from nomos.structures.stacked import Step, stack_layers
 
 _LAYERS = [
-    "Sequential",
-    "Linear",
-    "ReLU",
-    "Softmax",
-    "LogSoftmax",
-    "Dropout",
-    "Identity",
-    "Flatten",
-]
+    "Sequential", "Linear", "ReLU", "Softmax", "LogSoftmax", "Dropout", "Identity",
+    "Flatten", "Sigmoid",
+]  # fmt: skip
+_OPERATIONS = {
+    "aten.linear.default": "Linear", "aten.relu.default": "ReLU",
+    "aten.softmax.int": "Softmax", "aten.log_softmax.int": "LogSoftmax",
+    "aten.sigmoid.default": "Sigmoid", "aten.dropout.default": "Dropout",
+    "aten.clone.default": "Identity",
+}  # fmt: skip
 _MANGLED = re.compile(r"\.___torch_mangle_\d+")
 
 
 def layers_of(module: Any, width: int, classes: Any) -> Layers:
     """Return the layers of a module: linear ones, with ReLU between them."""
-    weights, biases = [], []
-    rectified, link, roundoff = True, 0.0, DOUBLE
-    for name, layer in _walk_layers(module):
-        if name == "Linear" and rectified:
-            weight = layer.weight.detach().numpy()
-            roundoff = SINGLE if weight.dtype == np.float32 else roundoff
-            weights.append(weight.astype(float))
-            none = np.zeros(len(weight))
-            biases.append(none if layer.bias is None else layer.bias.detach().numpy())
-            rectified = False
-        elif name == "ReLU" and weights and not rectified:
-            rectified = True
-        elif name in ("Softmax", "LogSoftmax") and weights and not rectified:
-            link = 16 * SINGLE
-        elif name not in ("Dropout", "Identity", "Flatten"):
+    return stack_layers(map(_read_step, _walk_layers(module)), width, classes)
+
+
+def _read_step(given: tuple[str, Any]) -> Step:
+    name, layer = given
+    if name != "Linear":
+        return Step(name)
+    bias = None if layer.bias is None else layer.bias.detach().numpy()
+    return Step(name, layer.weight.detach().numpy(), bias)
+
+
+def layers_of_program(program: Any, width: int, classes: Any) -> Layers:
+    """Return the layers of what torch.export wrote."""
+    return stack_layers(_walk_program(program), width, classes)
+
+
+def _walk_program(program: Any) -> Iterator[Step]:
+    """Yield the steps of a program, each of which takes what the last one made."""
+    signature, state = program.graph_signature, program.state_dict
+    held = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    (last,) = signature.user_inputs
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            continue
+        if node.op == "output":
+            if [one.name for one in node.args[0]] != [last]:
+                raise NotProvable("the program answers with more than its last step")
+            return
+        name = _OPERATIONS.get(str(node.target), str(node.target))
+        first, *others = node.args
+        if getattr(first, "name", "") != last:
             raise NotProvable(
-                f"the module has a {name} where a proof knows linear layers "
-                "with ReLU between them"
+                f"the program's {name} takes more than the last step made"
             )
-    if not weights or rectified:
-        raise NotProvable("the module does not end with a linear layer")
-    dtype = np.float32 if roundoff == SINGLE else np.float64
-    return Layers(
-        columns=as_they_are(width).as_numbers(dtype),
-        weights=tuple(weights),
-        biases=tuple(bias.astype(float) for bias in biases),
-        roundoff=roundoff,
-        classes=classes,
-        link=link,
-    )
+        last, own = node.name, [held.get(getattr(one, "name", "")) for one in others]
+        if name == "Linear" and all(own):
+            yield Step(name, *[state[name].detach().numpy() for name in own])
+        elif name == "Linear":
+            raise NotProvable("the program has a layer without weights of its own")
+        else:
+            yield Step(name)
 
 
 def _walk_layers(module: Any) -> Iterator[tuple[str, Any]]:

@@ -81,14 +81,22 @@ class Trees(Structure):
         return len(self.trees)
 
     @property
+    def sizes(self) -> Array:
+        """How large each score may be."""
+        most = sum(np.abs(tree.value).max(axis=0) for tree in self.trees)
+        return np.asarray(np.abs(self.base) + most)
+
+    @property
+    def largest(self) -> float:
+        """A bound on the size of all scores."""
+        return float(self.sizes.max())
+
+    @property
     def error(self) -> Array:
         """How far the library's sums may be from the true ones, for each score."""
-        size: Array = np.abs(self.base) + sum(
-            np.abs(t.value).max(axis=0) for t in self.trees
-        )
         # Twice: the sums that bounds are made of are rounded as well.
         growth = 2 * (len(self.trees) + 4) * (self.roundoff + DOUBLE)
-        return growth * size + self.link
+        return growth * self.sizes + self.link
 
     def error_on(self, rows: Array) -> Array:
         """Bound the error of scores, which is the same for all rows."""

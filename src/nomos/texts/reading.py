@@ -291,8 +291,7 @@ def judge(
     make it longer.
     """
     cases = zip(*columns.values(), strict=True)
-    asked = [
-        fill_template(prompt, dict(zip(columns, case, strict=True))) for case in cases
-    ]
+    rows = (dict(zip(columns, case, strict=True)) for case in cases)
+    asked = [fill_template(prompt, row) for row in rows]
     found: list[Any] = read_label(model.predict(asked), labels)
     return found

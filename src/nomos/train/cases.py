@@ -99,9 +99,8 @@ def satisfy_cases(
     scores = score(join_rows([rows for rows in asked if len(rows)]))
     ends = np.cumsum([len(rows) for rows in asked])
     found = []
-    for rows, own, choices in zip(
-        asked, np.split(scores, ends[:-1]), violated, strict=True
-    ):
+    parts = np.split(scores, ends[:-1])
+    for rows, own, choices in zip(asked, parts, violated, strict=True):
         for labels in _rank_labels(own, classes):
             with answering(swappable, labels):
                 if engine.replay(choices).verdict is Verdict.PASSED:

@@ -31,8 +31,7 @@ class Constraint:
 
     def is_against(self, other: Constraint | None) -> bool:
         """Tell whether answers would have to rise with a column, and to fall."""
-        turned = replace(self, direction=-self.direction)
-        return self.direction != 0 and turned == other
+        return self.direction != 0 and replace(self, direction=-self.direction) == other
 
 
 def find_constraint(
@@ -81,8 +80,7 @@ def _change_of(low: Any, high: Any) -> Array | None:
         before, after = low.astype(np.float64), high.astype(np.float64)
     except (TypeError, ValueError):
         return None
-    missing = np.isnan(before) & np.isnan(after)
-    return np.where(missing, 0.0, after - before)
+    return np.where(np.isnan(before) & np.isnan(after), 0.0, after - before)
 
 
 def _encode_frames(low: Any, high: Any) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -135,9 +135,8 @@ class Quality:
     @property
     def rmse(self) -> float | None:
         """The root of the mean squared error, of numbers."""
-        return (
-            self.scale * float((1 - self.records).mean()) ** 0.5 if self.scale else None
-        )
+        squared = float((1 - self.records).mean())
+        return self.scale * squared**0.5 if self.scale else None
 
     @property
     def interval(self) -> Interval:
@@ -227,35 +226,49 @@ class Property:
 
     def program(self, domain: Domain) -> Program:
         """Return what its names stand for in a domain."""
-        return Program(
-            self.spec, domain, self.imported.functions, self.imported.modules
-        )
+        own = self.imported
+        return Program(self.spec, domain, own.functions, own.modules)
 
 
+@dataclass(slots=True)
 class Bench:
-    """Specs on one part of the records: what a model is tried on."""
+    """Specs on one part of the records: what a model is tried on.
 
-    def __init__(
-        self,
-        properties: Sequence[Property],
-        domain: Domain,
-        records: Records,
-        scale: float = 0.0,
-    ) -> None:
-        self.properties, self.records, self.scale = properties, records, scale
-        self.domain = on_records(domain, records)
-        self.engines = {
-            one.name: Engine(one.program(self.domain)) for one in properties
-        }
+    The domain's `function` asks the `swappable` model about one record; `scale` is that of
+    labels that are numbers.
+    """
 
-    def evaluate(self, function: str, *, seed: int, budget: int) -> Evaluation:
+    properties: Sequence[Property]
+    domain: Domain
+    records: Records
+    function: str
+    swappable: SwappableModel
+    scale: float = 0.0
+    engines: dict[str, Engine] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.domain = on_records(self.domain, self.records)
+        programs = {one.name: one.program(self.domain) for one in self.properties}
+        self.engines = {name: Engine(program) for name, program in programs.items()}
+
+    def on(self, records: Records) -> Bench:
+        """Return the same on other records."""
+        return replace(self, records=records)
+
+    def ask_model(self) -> tuple[list[Any], Any]:
+        """Return the answers for all records, and the rows that the model was asked."""
+        with self.swappable.listening() as heard:
+            function = getattr(self.domain, self.function)
+            answers = ask_in_batches(function, self.records.items)
+        return answers, join_rows(heard)
+
+    def evaluate(self, *, seed: int, budget: int) -> Evaluation:
         """Evaluate the model that is put in now, on cases of this seed."""
         rates, variances = {}, {}
         for one in self.properties:
-            rates[one.name], variances[one.name] = self._count_violations(
-                one, seed, budget
-            )
-        return Evaluation(self.measure_quality(function), rates, variances)
+            found = self._count_violations(one, seed, budget)
+            rates[one.name], variances[one.name] = found
+        return Evaluation(self.measure_quality(), rates, variances)
 
     def _count_violations(
         self, one: Property, seed: int, budget: int
@@ -282,9 +295,9 @@ class Bench:
         share = Share(sum(map(len, chosen)), tests, listed is not None)
         return share, _sum_squares(np.concatenate(chosen).T if share.count else ())
 
-    def measure_quality(self, function: str) -> Quality:
-        """Return how right a function of the domain is about each record."""
-        answers = ask_in_batches(getattr(self.domain, function), self.records.items)
+    def measure_quality(self) -> Quality:
+        """Return how right the model is about each record."""
+        answers, _ = self.ask_model()
         if self.scale:
             errors = _label_errors(answers, self.records) / self.scale
             return Quality(1 - errors**2, self.scale)
@@ -295,12 +308,8 @@ class Bench:
 
 def _sum_squares(records: Iterable[Array]) -> float:
     """Return the sum of the squares of each record's violations, of the worst input."""
-    return float(
-        max(
-            (sum(n**2 for n in Counter(own.tolist()).values()) for own in records),
-            default=0,
-        )
-    )
+    counts = (Counter(own.tolist()).values() for own in records)
+    return float(max((sum(n**2 for n in own) for own in counts), default=0))
 
 
 def _label_errors(answers: Sequence[Any], records: Records) -> Array:

@@ -18,13 +18,7 @@ from nomos.device import Array
 from nomos.models.formats.guarded import GuardedModel, make_guard, with_columns
 from nomos.train.cases import find_violated, satisfy_cases
 from nomos.train.constraints import Constraint
-from nomos.train.evaluate import (
-    Bench,
-    SwappableModel,
-    ask_in_batches,
-    join_rows,
-    seed_of,
-)
+from nomos.train.evaluate import Bench, join_rows, seed_of
 from nomos.train.repairable import Repairable, histogram_variant
 
 Way = Literal["train", "guard", "add"]
@@ -120,9 +114,8 @@ def _why_added(raw: Constraint | None, denied: bool, columns: Sequence[str]) -> 
 def _add_cases_of(recipe: Recipe, name: str, why: str, repairable: Repairable) -> None:
     """Recipe for a spec that no constraint makes hold."""
     if recipe.way == "guard":
-        recipe.notes[name] = (
-            f"{why}, and the model is not trained again: nothing was done"
-        )
+        left = "and the model is not trained again: nothing was done"
+        recipe.notes[name] = f"{why}, {left}"
     elif repairable.first.classes is None:
         recipe.notes[name] = f"{why}, and numbers have no labels: nothing was done"
     else:
@@ -158,18 +151,10 @@ def _note_variant(repairable: Repairable) -> str:
 class Learner:
     """A model under repair, with the records that it may be trained on."""
 
-    def __init__(
-        self,
-        repairable: Repairable,
-        bench: Bench,
-        swappable: SwappableModel,
-        function: str,
-    ) -> None:
-        self.repairable, self.bench, self.swappable = repairable, bench, swappable
-        swappable.model = self.model = repairable.first
-        with swappable.listening() as heard:
-            ask_in_batches(getattr(bench.domain, function), bench.records.items)
-        self.rows = join_rows(heard)
+    def __init__(self, repairable: Repairable, bench: Bench) -> None:
+        self.repairable, self.bench, self.swappable = repairable, bench, bench.swappable
+        self.swappable.model = self.model = repairable.first
+        _, self.rows = bench.ask_model()
         self.labels = repairable.encode_labels(bench.records.labels)
         self._added: list[tuple[Any, Array]] = []
         self._last: Recipe | None = None
@@ -221,11 +206,9 @@ def _usual_values(rows: Any, columns: Sequence[int]) -> dict[int, Any]:
     """
     if not columns:
         return {}
-    many = (
-        rows.iloc[:, columns].to_numpy() if hasattr(rows, "iloc") else rows[:, columns]
-    )
-    found = Counter(map(tuple, many.tolist()))
-    usual, times = found.most_common(1)[0]
-    if times < _USUAL * len(many):
-        usual = sorted(map(tuple, many.tolist()), key=str)[len(many) // 2]
+    some = rows.iloc[:, columns] if hasattr(rows, "iloc") else rows[:, columns]
+    values = list(map(tuple, np.asarray(some).tolist()))
+    usual, times = Counter(values).most_common(1)[0]
+    if times < _USUAL * len(values):
+        usual = sorted(values, key=str)[len(values) // 2]
     return dict(zip(columns, usual, strict=True))

@@ -22,10 +22,8 @@ from nomos.train.evaluate import (
     Property,
     Records,
     SwappableModel,
-    ask_in_batches,
     find_function,
     find_scale,
-    join_rows,
     on_records,
 )
 from nomos.train.records import load_records, partition_records
@@ -80,12 +78,8 @@ class Repair:
         return f"<{self.verdict}: {self.statement}>"
 
 
-@dataclass(slots=True)
-class RepairListener:
-    """Is called as a repair goes on; each may be left as it is."""
-
-    begun: Callable[[Repairing], None] = lambda repairing: None
-    round: Callable[[Round], None] = lambda done: None
+# Is called with a repair and each round of it, when that is over; the first judges the model.
+RepairListener = Callable[["Repairing", Round], None]
 
 
 def repair(
@@ -94,7 +88,7 @@ def repair(
     *,
     data: tuple[Any, Any] | tuple[Path, str] | None = None,
     settings: Mapping[str, str] | None = None,
-    listener: RepairListener | None = None,
+    listener: RepairListener = lambda repairing, done: None,
     **plan: Any,
 ) -> Repair:
     """Make a model keep its specs, by training it again or by a guard around it.
@@ -106,7 +100,7 @@ def repair(
         data: Records and labels to train on, or a CSV file and the name of its label
             column; by default, what the domain's `training()` gives.
         settings: Other settings of the domain's constructor.
-        listener: Is called as it goes on.
+        listener: Is called with the repair and each round of it.
         plan: The fields of `RepairPlan`.
 
     The first model is left as it is. What is written, where the repair is of a file,
@@ -116,10 +110,8 @@ def repair(
     properties = load_properties([str(one) for one in given])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the libraries: Nomos warns in its notes
-        repairing = Repairing(
-            properties, model, data, settings or {}, RepairPlan(**plan)
-        )
-        return repairing.run(listener or RepairListener())
+        own = data, settings or {}, RepairPlan(**plan)
+        return Repairing(properties, model, *own).run(listener)
 
 
 def load_properties(specs: Sequence[str]) -> list[Property]:
@@ -179,14 +171,14 @@ class Repairing:
         """Find the function that asks the model of a record, and match its answers."""
         inputs = self.parts.inputs
         on_inputs = on_records(self.domain, inputs)
-        self.function = find_function(self.properties, on_inputs, self.swappable)
-        function = getattr(on_inputs, self.function)
-        self.scale = find_scale(function, inputs)
-        with self.swappable.listening() as heard:
-            answers = ask_in_batches(function, inputs.items)
+        name = find_function(self.properties, on_inputs, self.swappable)
+        scale = find_scale(getattr(on_inputs, name), inputs)
+        self.bench = Bench(
+            self.properties, self.domain, inputs, name, self.swappable, scale
+        )
+        answers, rows = self.bench.ask_model()
         labels = [*inputs.labels, *(self.parts.training or inputs).labels]
-        rows = join_rows(heard)
-        self.repairable.learn_answers(self.function, rows, answers, labels)
+        self.repairable.learn_answers(name, rows, answers, labels)
 
     def _build_domain(self, model: Callable[[], Any]) -> Domain:
         """Return the domain, with a model in the place of the one that it loads."""
@@ -203,21 +195,9 @@ class Repairing:
 
     def run(self, listener: RepairListener) -> Repair:
         """Judge, make models round by round, choose, and write the model."""
-        benches = [
-            Bench(self.properties, self.domain, fold, self.scale)
-            for fold in self.parts.folds
-        ]
-        rounds = Rounds(
-            self.repairable,
-            self.parts,
-            benches,
-            self.swappable,
-            self.function,
-            self.plan,
-        )
-        listener.begun(self)
+        rounds = Rounds(self.repairable, self.parts, self.bench, self.plan)
         for done in rounds.run():
-            listener.round(done)
+            listener(self, done)
         return self._finish_repair(rounds)
 
     def _finish_repair(self, rounds: Rounds) -> Repair:
@@ -236,23 +216,12 @@ class Repairing:
         notes |= recipe.notes if recipe is not None else {}
         path, model = None, repairable.first
         if chosen:
-            model = rounds.make_model(chosen)
-            path, model = self._write_model(model)
+            path, model = self._write_model(rounds.make_model(chosen))
         self.swappable.model = model
-        return Repair(
-            verdict,
-            statement,
-            before,
-            after,
-            tuple(rounds.done),
-            chosen,
-            repairable.how,
-            self.parts.origin,
-            notes,
-            path,
-            model,
-            self._prove_unviolated(after) if chosen else {},
-        )
+        proofs = self._prove_unviolated(after) if chosen else {}
+        done = before, after, tuple(rounds.done), chosen
+        how = repairable.how, self.parts.origin, notes
+        return Repair(verdict, statement, *done, *how, path, model, proofs)
 
     def _write_model(self, model: Any) -> tuple[Path | None, Any]:
         """Write the model of a file, and return it as it is read from there."""
@@ -265,8 +234,7 @@ class Repairing:
             self.repairable.write(model, self.source, path)
         except OSError as error:
             raise ModelError(f"{path} cannot be written: {error}") from error
-        schema = self.swappable.schema
-        return path, load_model(path, trust=True, schema=schema)
+        return path, load_model(path, trust=True, schema=self.swappable.schema)
 
     def _prove_unviolated(self, after: Evaluation) -> dict[str, Proof]:
         """Prove what no held-out case breaks, where the domain says what its model is."""

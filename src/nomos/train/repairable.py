@@ -55,7 +55,9 @@ class Repairable:
     def how(self) -> str:
         """How it is repaired, for people."""
         return (
-            "a guard around the model" if self.estimator is None else "training again"
+            "training again"
+            if self.estimator is not None
+            else "a guard around the model"
         )
 
     @property
@@ -110,9 +112,8 @@ class Repairable:
         if found.label is None:
             known = classes is None or len(classes) == 2 or guarded
             rising = self._find_rising(found.levels) if known else 0
-            return (
-                Constraint(found.columns, found.direction * rising) if rising else None
-            )
+            direction = found.direction * rising
+            return Constraint(found.columns, direction) if rising else None
         if classes is None or len(classes) != 2 or found.label not in self._classes:
             return None
         is_higher = self._classes[found.label] == classes[1]
@@ -125,8 +126,7 @@ class Repairable:
         Names are in the order of `levels`.
         """
         try:
-            key = levels.index if levels else None
-            order = sorted(self._classes, key=key)
+            order = sorted(self._classes, key=levels.index if levels else None)
         except (TypeError, ValueError):  # names without an order
             return 0
         places = [self._classes[answer] for answer in order]
@@ -319,10 +319,7 @@ def histogram_variant(estimator: Any) -> str:
 
 
 def with_directions(
-    estimator: Any,
-    directions: Mapping[int, int],
-    width: int,
-    names: Sequence[str] = (),
+    estimator: Any, directions: Mapping[int, int], width: int, names: Sequence[str] = ()
 ) -> Any:
     """Return the estimator with a constraint for each column, 0 for none.
 

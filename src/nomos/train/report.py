@@ -1,5 +1,6 @@
 """A repair as tables to read and as data to keep."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -10,11 +11,24 @@ from rich.text import Text
 from nomos.results.statistics import Interval
 from nomos.results.verdict import proof_text
 from nomos.train.evaluate import Evaluation, Quality
-from nomos.train.repair import Repair
+from nomos.train.repair import Repair, Repairing
 from nomos.train.rounds import Round
 
 
-def trade_off(result: Repair) -> Table:
+def result_parts(result: Repair) -> Iterator[Table | str]:
+    """Yield what came of a repair: its price, what is to be said of it, and its verdict."""
+    if result.verdict != "clean":
+        yield _trade_off(result)
+    for name, note in result.notes.items():
+        yield f"note: {name}: {note}"
+    for name, proof in result.proofs.items():
+        yield f"{name}: {proof_text(proof)}"
+    yield f"{result.verdict}: {result.statement}"
+    if result.path is not None:
+        yield f"written: {result.path}"
+
+
+def _trade_off(result: Repair) -> Table:
     """Return what was gained and what it cost, on records that were not trained on."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("not trained on", "before", "after"):
@@ -53,21 +67,18 @@ def _show_ends(ends: Interval) -> str:
     return f"{100 * ends.low:.2f} to {100 * ends.high:.2f}"
 
 
-def proof_lines(result: Repair) -> list[str]:
-    """Say of each spec that was proved, or not, how much is known of all inputs."""
-    return [f"{name}: {proof_text(proof)}" for name, proof in result.proofs.items()]
-
-
-def round_line(done: Round) -> str:
-    """Say in a line how the model stands after a round."""
+def round_lines(repairing: Repairing, done: Round) -> Iterator[str]:
+    """Say how the model stands after a round; first, how it is repaired and on what."""
     evaluation = done.without()
+    if not done.number:
+        yield f"{repairing.repairable.how}: {repairing.parts.origin}"
     broken = ", ".join(
         f"{name} {100 * rate.value:.2f} %"
         for name, rate in evaluation.rates.items()
         if rate.count
     )
     name = f"round {done.number}" if done.recipe else "before"
-    return (
+    yield (
         f"{name}: violations {evaluation.mean_percent:.3g} %, {evaluation.quality.name} "
         f"{_show_quality(evaluation.quality)}" + (f"; {broken}" if broken else "")
     )

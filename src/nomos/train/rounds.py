@@ -16,13 +16,7 @@ from typing import Any
 
 from nomos.train.cases import answering, sample_asks
 from nomos.train.constraints import find_constraint
-from nomos.train.evaluate import (
-    Bench,
-    Evaluation,
-    SwappableModel,
-    join_evaluations,
-    seed_of,
-)
+from nomos.train.evaluate import Bench, Evaluation, join_evaluations, seed_of
 from nomos.train.learner import Found, Learner, Recipe, Way, make_recipe
 from nomos.train.records import Parts
 from nomos.train.repairable import Repairable
@@ -108,48 +102,39 @@ class Rounds:
     """Makes a model round by round, for each fold, until it is good enough."""
 
     def __init__(
-        self,
-        repairable: Repairable,
-        parts: Parts,
-        benches: Sequence[Bench],
-        swappable: SwappableModel,
-        function: str,
-        goal: Goal,
+        self, repairable: Repairable, parts: Parts, bench: Bench, goal: Goal
     ) -> None:
-        self.repairable, self.parts, self.benches = repairable, parts, benches
-        self.swappable, self.function = swappable, function
+        self.repairable, self.parts = repairable, parts
+        self.swappable, self.benches = bench.swappable, [*map(bench.on, parts.folds)]
         self.goal, self.seed = goal, goal.seed
         self.done: list[Round] = []
         self._found: dict[str, Found] = {}
-        self._kept: list[
-            Any
-        ] = []  # the models of all rounds, where there is one of each
+        # The models of all rounds, where there is one of each
+        self._kept: list[Any] = []
 
     def run(self) -> Iterator[Round]:
         """Judge the first model, then make others; yields each round when it is over."""
         weights = dict.fromkeys(self.benches[0].engines, _FIRST_WEIGHT)
         first = self.repairable.first
-        yield self._judge(0, [first] * len(self.benches), weights, None)
+        yield self._judge([first] * len(self.benches), weights)
         if not self.done[0].without().total_rate:
             return
         self._find_constraints()
         folds = [None] if self.parts.training is not None else range(len(self.benches))
         learners = [self._make_learner(fold) for fold in folds]
-        way: Way = "guard" if self.repairable.estimator is None else "train"
+        way: Way = "train" if self._is_trainable else "guard"
         self._kept = [first]
         while len(self.done) <= self.goal.rounds:
-            number = len(self.done)
             way, weights = self._next_step(way, weights)
             recipe = self._make_recipe(way)
-            way = recipe.way
-            seed = seed_of(self.seed, "train", number)
+            way, seed = recipe.way, seed_of(self.seed, "train", len(self.done))
             changed = [learner.train(recipe, weights, seed) for learner in learners]
             if not any(changed):
                 return
             models = [learner.model for learner in learners]
             self._kept.append(models[0])
             models *= len(self.benches) // len(models)
-            yield self._judge(number, models, weights, recipe)
+            yield self._judge(models, weights, recipe)
             if self._is_enough():
                 return
 
@@ -163,43 +148,41 @@ class Rounds:
             with answering(self.swappable, repairable.usual):
                 asks = sample_asks(engine, self.swappable, seed)
             asks = asks or sample_asks(engine, self.swappable, seed)  # it wants scores
-            prepared = None
-            if repairable.estimator is not None:
+            found = Found(find_constraint(one.spec, asks), None)
+            if self._is_trainable:
                 prepared = find_constraint(one.spec, asks, repairable.prepare_columns)
-            self._found[one.name] = Found(find_constraint(one.spec, asks), prepared)
+                found = Found(found.raw, prepared)
+            self._found[one.name] = found
+
+    @property
+    def _is_trainable(self) -> bool:
+        return self.repairable.estimator is not None
 
     def _make_learner(self, fold: int | None) -> Learner:
-        one = self.benches[0]
         records = self.parts.train_without(fold)
-        bench = Bench(one.properties, one.domain, records, one.scale)
-        return Learner(self.repairable, bench, self.swappable, self.function)
+        return Learner(self.repairable, self.benches[0].on(records))
 
     def _make_recipe(self, way: Way) -> Recipe:
         schema = self.benches[0].domain.schema
         columns = () if schema is None else schema.columns
         recipe = make_recipe(way, self._found, self.repairable, columns)
-        if (
-            way == "guard"
-            and not recipe.has_guard
-            and self.repairable.estimator is not None
-        ):
-            return make_recipe("add", self._found, self.repairable, columns)
-        return recipe
+        if way != "guard" or recipe.has_guard or not self._is_trainable:
+            return recipe
+        return make_recipe("add", self._found, self.repairable, columns)
 
     def _judge(
         self,
-        number: int,
         models: Sequence[Any],
         weights: Mapping[str, float],
-        recipe: Recipe | None,
+        recipe: Recipe | None = None,
     ) -> Round:
-        parts = []
+        """Evaluate the models of a round, each on its fold."""
+        parts, seed = [], seed_of(self.seed, "judge")
         cases = max(_FEWEST_CASES, self.goal.budget // len(self.benches))
         for bench, model in zip(self.benches, models, strict=True):
             self.swappable.model = model
-            seed = seed_of(self.seed, "judge")
-            parts.append(bench.evaluate(self.function, seed=seed, budget=cases))
-        self.done.append(Round(number, tuple(parts), weights, recipe))
+            parts.append(bench.evaluate(seed=seed, budget=cases))
+        self.done.append(Round(len(self.done), tuple(parts), weights, recipe))
         return self.done[-1]
 
     def _next_step(
@@ -216,10 +199,10 @@ class Rounds:
         if not self.goal.keeps_quality(first, last):
             if way == "train" and constrained:
                 return "guard", dict(weights)
-            if way == "guard" and self.repairable.estimator is not None:
+            if way == "guard" and self._is_trainable:
                 return "add", dict(weights)
             return way, {name: weight / 2 for name, weight in weights.items()}
-        if way == "guard" and self.repairable.estimator is not None:
+        if way == "guard" and self._is_trainable:
             way = "add"
         wanted = {n: r.value / self.goal.times / 2 for n, r in first.rates.items()}
         return way, {
@@ -277,7 +260,6 @@ class Rounds:
         learner = self._make_learner(None)
         for done in self.done[1 : chosen + 1]:
             assert done.recipe is not None
-            learner.train(
-                done.recipe, done.weights, seed_of(self.seed, "train", done.number)
-            )
+            seed = seed_of(self.seed, "train", done.number)
+            learner.train(done.recipe, done.weights, seed)
         return learner.model

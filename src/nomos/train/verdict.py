@@ -94,12 +94,9 @@ def _why_none(before: Evaluation, tried: Sequence[Evaluation], goal: Goal) -> st
     cheapest = min(fine, key=lambda one: before.quality.points_lost(one.quality))
     cost = _describe_cost(before, cheapest)
     sure = not goal.keeps_quality(before, cheapest, by_chance=True)
+    why = ": the specs may ask for what the data deny"
     return (
         f"each of the {len(fine)} rounds that violated specs less often cost accuracy; the "
         f"cheapest: {cost}, where {goal.points:g} points may be lost"
-        + (
-            ": the specs may ask for what the data deny"
-            if sure
-            else "; that may be chance: more records would tell"
-        )
+        f"{why if sure else '; that may be chance: more records would tell'}"
     )

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from nomos import __version__
-from nomos.check_proof.certificate import FORMAT, Box
+from nomos.check_proof.boxes import Box
+from nomos.check_proof.certificate import FORMAT
 from nomos.check_proof.models import READERS
-from nomos.check_proof.trees import CertificateRefused, ModelInFile
+from nomos.check_proof.trees import CertificateRefused, LeafBoxes
 from nomos.domain.schema import Category, OneHot
 from nomos.engine.program import Program
 from nomos.errors import NotProvable
@@ -29,8 +30,6 @@ from nomos.verify.division import CaseDivision
 from nomos.verify.prove import Prover
 from nomos.verify.question.space import FeatureRange
 from nomos.verify.question.symbolic import ANSWER, Question
-
-_SIGNS = {">": "<", ">=": "<="}
 
 
 def make_certificate(
@@ -58,12 +57,10 @@ def make_certificate(
         "assumptions": list(proof.assumptions[1:]),
         "model": {"file": str(path), "kind": kind, "sha256": _digest(path)},
         "labels": labels,
-        "answers": [writer.number(label, labels) for label in labels or ()],
         "dtype": str(cases.dtype),
         "width": space.schema.width,
         "columns": [_column(name, one) for name, one in space.ranges.items()],
         "atoms": [_atom(name, one) for name, one in ranges.items()],
-        "draws": [],
         "guards": [writer.write(guard) for guard in question.guards],
         "calls": [{name: writer.write(formula, _levels(space.ranges[name]))
                    for name, formula in call.items()} for call in question.calls],
@@ -108,7 +105,7 @@ def _column(name: str, one: FeatureRange) -> dict[str, Any]:
 
 
 def _add_boxes(
-    claim: dict[str, Any], model: ModelInFile, proof: Proof, seconds: float
+    claim: dict[str, Any], model: LeafBoxes, proof: Proof, seconds: float
 ) -> None:
     """Add boxes that decide all cases, or the one case that violates the property."""
     is_broken = proof.verdict == "violated"
@@ -148,30 +145,22 @@ def _atom(name: str, one: FeatureRange) -> dict[str, Any]:
 
 
 def _add_draws(
-    claim: dict[str, Any], model: ModelInFile, writer: _Writer, question: Any
+    claim: dict[str, Any], model: LeafBoxes, writer: _Writer, question: Any
 ) -> None:
     """Add draws as atoms whose ends are the extremes of their bounds."""
     for draw in question.draws:
         low, high = writer.write(draw.low), writer.write(draw.high)
         ends = [[atom[end] for atom in claim["atoms"]] for end in ("low", "high")]
-        asked = {**claim, "calls": [], "draws": []}
-        box = Box(asked, model, *ends)
-        first, last = (
-            box.evaluate(low, box.values)[0],
-            box.evaluate(high, box.values)[1],
-        )
-        claim["atoms"].append(
-            {
-                "name": draw.variable,
-                "kind": "whole",
-                "low": float(np.ceil(first)),
-                "high": max(float(np.ceil(first)), float(np.floor(last))),
-            }
-        )
-        claim["draws"].append([draw.variable, low, high])
+        box = Box({**claim, "calls": []}, model, *ends)
+        first = float(np.ceil(box.evaluate(low, box.values)[0]))
+        last = float(np.floor(box.evaluate(high, box.values)[1]))
+        atom = {"name": draw.variable, "kind": "whole", "low": first}
+        claim["atoms"].append({**atom, "high": max(first, last)})
+        own = ["atom", draw.variable]
+        claim["guards"] += [["<=", low, own], ["<=", own, high]]
 
 
-def _show_case(claim: dict[str, Any], model: ModelInFile, bug: Bug) -> None:
+def _show_case(claim: dict[str, Any], model: LeafBoxes, bug: Bug) -> None:
     """Let a certificate show one case that violates the property, and no more."""
     case = []
     for row in bug.records:
@@ -179,10 +168,15 @@ def _show_case(claim: dict[str, Any], model: ModelInFile, bug: Bug) -> None:
             own = row[one["start"] : one["start"] + one["width"]]
             case.append(float(np.argmax(own) if len(own) > 1 else own[0]))
     case += map(float, bug.choices[len(bug.records) :])
-    if Box(claim, model, case, case).decide() != ({"bad"}, True):
+    outcome, sure = Box(claim, model, case, case).decide()
+    if outcome != {"bad"} or not sure:
         raise NotProvable("the violation is smaller than what rounding may change")
-    claim |= {"case": case, "low": [], "high": [], "outcome": []}
-    claim |= {"cases": None, "violating": None}
+    atoms = [{**atom, "low": value, "high": value}
+             for atom, value in zip(claim["atoms"], case, strict=True)]  # fmt: skip
+    claim |= {"within": "one case", "atoms": atoms, "outcome": ["bad"]}
+    claim |= {"low": [case], "high": [case], "cases": 1, "violating": 1}
+    if any(atom["kind"] == "real" for atom in atoms):
+        claim |= {"cases": None, "violating": None}
 
 
 class _Writer:
@@ -228,7 +222,10 @@ class _Writer:
             case core.Arithmetic(operator=sign, left=left, right=right):
                 return [sign, self.write(left), self.write(right)]
             case core.Logic(operator=sign, left=left, right=right):
-                return [sign, self.write(left), self.write(right)]
+                one, two = self.write(left), self.write(right)
+                if sign == "&&":
+                    return ["&&", one, two]
+                return _not_both(one if sign == "==>" else ["not", one], ["not", two])
             case core.Conditional(test=test, yes=yes, no=no):
                 return [
                     "if",
@@ -238,9 +235,16 @@ class _Writer:
                 ]
             case core.Compare(operator=sign, left=left, right=right):
                 own = self.levels_of(left) or self.levels_of(right)
+                if own and expr.levels and list(own) != list(expr.levels):
+                    raise NotProvable("names have another order here", expr.span)
                 one, two = self.write(left, own), self.write(right, own)
-                if sign == "!=":
-                    return ["not", ["==", one, two]]
-                return [_SIGNS[sign], two, one] if sign in _SIGNS else [sign, one, two]
+                at_most, at_least = ["<=", one, two], ["<=", two, one]
+                equal = ["&&", at_most, at_least]
+                return {"<=": at_most, ">=": at_least, "<": ["not", at_least],
+                        ">": ["not", at_most], "==": equal, "!=": ["not", equal]}[sign]  # fmt: skip
             case _:
                 raise NotProvable("this is no formula of a certificate", expr.span)
+
+
+def _not_both(one: list[Any], two: list[Any]) -> list[Any]:
+    return ["not", ["&&", one, two]]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nomos.check_proof.certificate import Box, negate
-from nomos.check_proof.trees import BoxTooLarge, ModelInFile
+from nomos.check_proof.boxes import Box, find_truth
+from nomos.check_proof.trees import CertificateRefused, LeafBoxes
 from nomos.device import Array
 from nomos.errors import NotProvable
 
@@ -22,20 +22,12 @@ Cut = tuple[int, float]  # an atom, and the highest value of the lower half
 class CaseDivision:
     """Halves the cases until each box is decided; writes them into a certificate."""
 
-    def __init__(
-        self, claim: dict[str, Any], model: ModelInFile, seconds: float
-    ) -> None:
+    def __init__(self, claim: dict[str, Any], model: LeafBoxes, seconds: float) -> None:
         self.claim, self.model = claim, model
         self.ends = time.process_time() + seconds
         self.kinds = [atom["kind"] for atom in claim["atoms"]]
         self.names = [atom["name"] for atom in claim["atoms"]]
-        self.asked = [
-            _atoms_of(part, set(self.names))
-            for part in [
-                *claim["guards"],
-                *([["atom", name], low, high] for name, low, high in claim["draws"]),
-            ]
-        ]
+        self.asked = [_atoms_of(part, set(self.names)) for part in claim["guards"]]
 
     def run(self, *, exact: bool) -> None:
         """Divide the cases; `exact`: until all values of a box are cases, or none is."""
@@ -50,7 +42,7 @@ class CaseDivision:
             box = Box(self.claim, self.model, low, high)
             try:
                 outcome, sure = box.decide()
-            except BoxTooLarge:
+            except CertificateRefused:
                 outcome, sure = {"ok", "bad"}, True
             decided = len(outcome) == 1 and (sure or outcome == {"none"} or not exact)
             if decided and (sure or outcome != {"bad"}):
@@ -84,9 +76,8 @@ class CaseDivision:
             "outcome": [b[2] for b in found],
         }
         sizes = {"ok": 0, "bad": 0, "none": 0}
-        certain = (
-            all(b[3] or b[2] == "none" for b in found) and "real" not in self.kinds
-        )
+        is_known = all(b[3] or b[2] == "none" for b in found)
+        certain = is_known and "real" not in self.kinds
         for low, high, outcome, _ in found if certain else ():
             sides = (int(b - a) + 1 for a, b in zip(low, high, strict=True))
             sizes[outcome] += math.prod(sides)
@@ -120,9 +111,8 @@ class CaseDivision:
             low, high = box.values[name]
             at = self.names.index(name)
             if low < high:
-                wide.append(
-                    (float(high - low) + (self.kinds[at] == "whole"), at, low, high)
-                )
+                size = float(high - low) + (self.kinds[at] == "whole")
+                wide.append((size, at, low, high))
         if not wide:
             return None
         count, at, low, high = max(wide)
@@ -137,15 +127,11 @@ class CaseDivision:
 
     def _conditions(self, box: Box) -> Iterator[bool]:
         """Tell of each condition on the cases whether the box leaves it open."""
-        bounds = [
-            ["&&", ["<=", low, ["atom", name]], ["<=", ["atom", name], high]]
-            for name, low, high in self.claim["draws"]
-        ]
-        for condition in (*self.claim["guards"], *bounds):
+        for condition in self.claim["guards"]:
             try:
-                lo, hi = negate(box.evaluate(condition, box.values))
-                yield not lo and bool(hi)
-            except BoxTooLarge:
+                sure, may = find_truth(box.evaluate(condition, box.values))
+                yield not sure and bool(may)
+            except CertificateRefused:
                 yield True
 
     def _changed(self) -> list[str]:
@@ -160,11 +146,11 @@ class CaseDivision:
 
     def _propose_cuts(self, box: Box) -> Iterator[tuple[float, int, float]]:
         """Yield cuts at thresholds of the trees whose leaves differ most; the best is least."""
-        trees, look = self.model.body, box.look
+        trees = self.model
         try:
-            one, two = look.pairs(0, min(1, len(box.calls) - 1))
-        except BoxTooLarge:
-            one = two = np.flatnonzero(look.reached[0])
+            one, two = box.pairs(0, min(1, len(box.calls) - 1))
+        except CertificateRefused:
+            one = two = box.reached[0]
         gains = (
             trees.value[one] - trees.value[two]
             if len(box.calls) > 1
@@ -184,7 +170,7 @@ class CaseDivision:
     def _cuts_of(
         self, box: Box, call: int, leaves: Array, gains: Array
     ) -> Iterator[tuple[float, int, float]]:
-        trees = self.model.body
+        trees = self.model
         lo, hi = box.rows[call]
         for column in self.claim["columns"]:
             for place in range(column["start"], column["start"] + column["width"]):
@@ -192,9 +178,8 @@ class CaseDivision:
                 for end in ends[(ends >= lo[place]) & (ends < hi[place])]:
                     left = trees.high[leaves, place] <= end
                     parts = (gains[left], gains[~left])
-                    rest = max(
-                        float(np.ptp(own, axis=0).sum()) for own in parts if len(own)
-                    )
+                    sums = [np.ptp(own, axis=0).sum() for own in parts if len(own)]
+                    rest = max(map(float, sums))
                     rest *= 1 + max(map(len, parts)) / len(leaves)
                     cut = self._to_atom(box, call, column, place, float(end))
                     if cut is not None:

@@ -23,18 +23,18 @@ from nomos.errors import NotProvable
 from nomos.results.real_rows import RealRows
 from nomos.structures.model import Structure
 from nomos.verify.engines.search import Deadline
-from nomos.verify.engines.settle import find_ways
+from nomos.verify.engines.settle import divide_for, find_ways
 from nomos.verify.question.cases import (
     AskedCases,
     Variables,
     choose_cases,
     columns_of,
     one_case,
+    sample_draw,
     size_of,
 )
 from nomos.verify.question.conditions import Objectives
 from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.splitting import divide_question
 
 SAMPLES = 10_000
 _FEW_SAMPLES = 256  # around a row
@@ -78,7 +78,7 @@ def _draw_cases(cases: AskedCases, data: Array, samples: int) -> Iterator[Variab
 def is_impossible(cases: AskedCases, model: Structure) -> bool:
     """Tell whether no answers break a property, at first sight."""
     try:
-        return not any(find_ways(part, model) for part in divide_question(cases))
+        return not any(find_ways(part, model) for part in divide_for(cases, model))
     except NotProvable:
         return False
 
@@ -88,17 +88,19 @@ def climb_to_violation(
 ) -> Case | None:
     """Change cases so that scores come nearer to a violation, as long as they do."""
     try:
-        parts = divide_question(cases)
-        ways = [(part, find_ways(part, model)) for part in parts]
+        parts = [(part, find_ways(part, model)) for part in divide_for(cases, model)]
+        ways = [
+            (part, Objectives.of(own, len(part.question.calls), model.outputs))
+            for part, own in parts
+            if own
+        ]
     except NotProvable:
         return None
-    for part, own in ways:
-        if own:
-            found = _Climb(part, model, data, Objectives.of(
-                own, len(part.question.calls), model.outputs)).run(limits)  # fmt: skip
-            if found is not None:
-                limits.begin_counting()
-                return found
+    for part, objectives in ways:
+        found = _Climb(part, model, data, objectives).run(limits)
+        if found is not None:
+            limits.begin_counting()
+            return found
     return None
 
 
@@ -109,8 +111,7 @@ class _Climb:
         self, cases: AskedCases, model: Structure, data: Array, objectives: Objectives
     ) -> None:
         self.cases, self.model, self.objectives = cases, model, objectives
-        inside = data[cases.space.inside(data)]
-        self.data, self.rng = inside, np.random.default_rng(1)
+        self.data, self.rng = data[cases.space.inside(data)], np.random.default_rng(1)
 
     def run(self, limits: Deadline) -> Case | None:
         """Return a case that breaks the property, if any is met."""
@@ -166,7 +167,7 @@ class _Climb:
             made[variable] = np.where(rng.random(_MADE) < share, fresh, old)
         for draw in cases.question.draws:
             low, high = (evaluate(e, made, _MADE) for e in (draw.low, draw.high))
-            fresh = rng.integers(low, np.maximum(low, high), endpoint=True)
+            fresh = sample_draw(draw, rng, low, high)
             old = made[draw.variable]
             made[draw.variable] = np.where(rng.random(_MADE) < share, fresh, old)
         return choose_cases(made, cases.find_allowed(made, _MADE))
@@ -190,9 +191,8 @@ def move_violation(cases: AskedCases, case: Case, data: Array) -> Case:
                 kind = np.result_type(variables[variable], wanted)
                 tried = {**variables, variable: wanted.astype(kind)}
                 ok = cases.find_allowed(tried, _ROWS)
-                ok[ok] = cases.find_broken(
-                    {a: v[ok] for a, v in tried.items()}, int(ok.sum())
-                )
+                some = {name: values[ok] for name, values in tried.items()}
+                ok[ok] = cases.find_broken(some, int(ok.sum()))
                 variables[variable] = np.where(ok, wanted, variables[variable])
     distance = np.zeros(_ROWS, int)
     for name, rows in targets.items():

@@ -63,10 +63,8 @@ def _count_one(
     question = cases.question
     try:
         if asks_answer(premise):
-            opposite = core.Not(premise, span=premise.span)
-            found = decide(
-                replace(cases, question=replace(question, ensures=(opposite,)))
-            )
+            asked = replace(question, ensures=(core.Not(premise, span=premise.span),))
+            found = decide(replace(cases, question=asked))
             least = max(found.bad, int(found.example is not None))
             most = None if found.total is None else found.total - found.good
         else:
@@ -129,6 +127,5 @@ def _join_premises(same: tuple[Premise, ...]) -> Premise:
     """Return how many cases have a premise around all rows."""
     most = [one.most for one in same if one.most is not None]
     least = sum(one.least for one in same)
-    return replace(
-        same[0], least=least, most=sum(most) if len(most) == len(same) else None
-    )
+    total = sum(most) if len(most) == len(same) else None
+    return replace(same[0], least=least, most=total)

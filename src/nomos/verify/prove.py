@@ -12,6 +12,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.domain import Domain
+from nomos.engine.choices import pattern
 from nomos.engine.engine import Engine
 from nomos.engine.interpreter import Verdict
 from nomos.engine.program import Program
@@ -21,10 +22,11 @@ from nomos.models.kinds import extract_structure
 from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Nearest, Proof, Scope
+from nomos.structures.joined import join_networks
 from nomos.structures.model import SINGLE, Layers, Structure
-from nomos.structures.trees import Trees
+from nomos.verify.assumptions import assumptions, name_rounding
 from nomos.verify.engines.search import TIME_IS_UP, Deadline, Findings
-from nomos.verify.engines.settle import prove_parts, settle
+from nomos.verify.engines.settle import divide_for, prove_parts, settle
 from nomos.verify.falsify import (
     FEWER_SAMPLES,
     SAMPLES,
@@ -36,8 +38,7 @@ from nomos.verify.falsify import (
 from nomos.verify.premises import count_premises, join_proofs, weigh_premises
 from nomos.verify.question.cases import AskedCases
 from nomos.verify.question.space import EVERY_FEATURE, around, whole, within
-from nomos.verify.question.splitting import divide_question
-from nomos.verify.question.symbolic import Question, question
+from nomos.verify.question.symbolic import question
 from nomos.verify.real import asker, compare, data_rows, fit_space
 
 
@@ -118,18 +119,16 @@ class Prover:
 
     def parse_cases(self, program: Program, part: str) -> AskedCases:
         """Return what a spec asks, for which inputs."""
-        assert self.domain.schema is not None
+        schema = self.domain.schema
+        assert schema is not None
         own = {"getFeat", "setFeat"} & set(dir(type(self.domain)))
         if own:
             raise NotProvable(f"the domain has a `{own.pop()}` of its own")
-        asked = question(program.spec, self.domain.schema, self.domain.verifies)
+        asked = question(program.spec, schema, self.domain.verifies, program.functions)
         space = within(self.space, part) if part else self.space
         for name, one in space.ranges.items():
-            if (
-                one.names is None
-                and one.feature.takes_missing
-                and one is self.space.ranges[name]
-            ):
+            is_whole = one is self.space.ranges[name]
+            if one.names is None and one.feature.takes_missing and is_whole:
                 raise NotProvable(
                     f"`{name}` may be missing, and a proof is about values: give those"
                     f" that it is for, as in --within {name}={one.low:g}..{one.high:g}"
@@ -145,7 +144,16 @@ class Prover:
             if function not in self._models:
                 self._models[function] = self._compare_model(cases, function)
             found.append(self._models[function])
-        return replace(found[0], compared=min(one.compared for one in found))
+        compared = min(one.compared for one in found)
+        names = [
+            self.domain.verifies[function].partition(".")[0]
+            for function in cases.question.functions
+        ]
+        if len(set(names)) == 1:
+            return replace(found[0], compared=compared)
+        structures = [one.structure for one in found]
+        joined = join_networks(dict(zip(names, structures, strict=True)))
+        return ComparedModel(joined, compared)
 
     def _is_endpoint(self, cases: AskedCases) -> bool:
         name = self.domain.verifies[cases.question.functions[0]].partition(".")[0]
@@ -163,9 +171,8 @@ class Prover:
             link = 16 * SINGLE if structure.link else 0.0
             structure = replace(structure, roundoff=SINGLE, link=link)
         said = function, output, cases.asks[function]
-        return ComparedModel(
-            structure, compare(structure, *said, self.space, self.data)
-        )
+        compared = compare(structure, *said, self.space, self.data)
+        return ComparedModel(structure, compared)
 
 
 def verify(
@@ -279,7 +286,9 @@ class _Attempt:
         if total.contradiction:
             return replace(proof, reason=total.contradiction)
         if total.good == total.total:
-            return replace(proof, verdict="holds")
+            small = (name_rounding(total.rounding),) if total.rounding else ()
+            taken = (*small, *proof.assumptions)
+            return replace(proof, verdict="holds", assumptions=taken)
         return replace(proof, reason=TIME_IS_UP)
 
     def _decide_parts(self, cases: AskedCases, limits: Deadline) -> Findings:
@@ -287,7 +296,7 @@ class _Attempt:
         if isinstance(self.model, UnreadModel):
             raise self.model.why
         data, model, parts, why = self.data, self.model.structure, [], None
-        for part in divide_question(cases):
+        for part in divide_for(cases, model):
             try:
                 parts.append(settle(part, data, model, limits))
             except NotProvable as error:
@@ -302,6 +311,7 @@ class _Attempt:
             sum(part.bad for part in parts),
             example,
             method,
+            rounding=max((part.rounding for part in parts), default=0.0),
         )
 
     def around(self, cases: AskedCases, radius: Mapping[str, float]) -> Proof:
@@ -348,7 +358,10 @@ class _Attempt:
             question = cases.question
             records = {n: cases.record(case, n) for n in question.inputs}
             rows = tuple(tuple(record.tolist()) for record in records.values())
-            draws = tuple(case[draw.variable] for draw in question.draws)
+            draws = tuple(
+                pattern(case[draw.variable]) if draw.is_real else case[draw.variable]
+                for draw in question.draws
+            )
             choices = (*range(len(rows)), *draws)
             outcome = self.engine.replay(choices, rows)
             if outcome.verdict is Verdict.VIOLATED:
@@ -372,29 +385,3 @@ class _Attempt:
         raise NotProvable(
             "a violation that was found is none when it is run in isolation"
         )
-
-
-def assumptions(model: Structure, asked: Question) -> tuple[str, ...]:
-    """Return what a proof takes for granted, in words."""
-    outputs = [model.find_output(one.output) for one in asked.answers]
-    shared: tuple[str, ...] = (
-        *(
-            ("the library's logistic function keeps order",)
-            if any(one is not None and one.is_logistic for one in outputs)
-            else ()
-        ),
-        "the structure that was read is the model: it was compared with the real "
-        "function on the data and on rows drawn from the schema",
-        "records have whole numbers, names and real numbers as the schema says, "
-        "and no missing values",
-        "the same record gets the same answer whenever, and with whatever others, "
-        "it is asked",
-    )
-    if isinstance(model, Layers):
-        rounding = "the library's sums are rounded as IEEE arithmetic allows"
-        if len(model.weights) == 1:
-            return (*shared, f"{rounding}, in one order for all records")
-        return (*shared, f"{rounding} for any order")
-    if isinstance(model, Trees) and model.in_order and len(model.trees) > 1:
-        return (*shared, "the library adds up its trees in one order")
-    return shared

@@ -127,8 +127,7 @@ def compare(
     rows = np.concatenate([data, drawn])
     try:
         if isinstance(model, Trees):
-            near = list_boundary_rows(model, space, data.dtype)
-            rows = np.concatenate([rows, near])
+            rows = np.concatenate([rows, list_boundary_rows(model, space, data.dtype)])
         scores = model.scores(rows)
     except (ValueError, TypeError, LookupError) as error:
         raise NotProvable(
@@ -137,8 +136,7 @@ def compare(
     said, rounding = ask(rows), model.error_on(rows)
     own = model.answers(scores) if number is None else number.values(scores)
     if number is not None:
-        size = np.abs(scores) @ np.abs(number.weights) + 1
-        rounding = 2 * np.abs(number.weights) @ rounding + 1e-9 * size + number.error
+        rounding = number.error_on(scores, rounding)
         differ = find_changed_answers(said, own, rounding=rounding)
     else:
         clear = _measure_margin(scores) > 2 * rounding.max()

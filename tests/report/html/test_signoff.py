@@ -62,6 +62,12 @@ def test_fingerprints_versions_seeds_commands_and_the_date_are_there(result):
     assert "people.csv, 2,000 inputs, fingerprint cccc" in text
 
 
+def test_a_campaign_that_trusted_its_files_is_run_again_with_trust(result):
+    trusted = result(fingerprint=MARKS | {"trust": "files that can run code"})
+    assert "--search random --trust" in sign_off(trusted)
+    assert "--trust" not in sign_off(result(fingerprint=MARKS))
+
+
 def test_what_was_proved_has_its_own_column(result):
     text = sign_off(result(proof=Proof("holds", cases=9, violating=(0, 0))))
     assert "proved: 0 of 9 cases of the schema" in text

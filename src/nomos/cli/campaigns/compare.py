@@ -13,7 +13,7 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.output import STDOUT, Output, own_stdout
+from nomos.cli.output import STDOUT, Output, own_stdout, print_failures
 from nomos.terminal import echo
 
 if TYPE_CHECKING:
@@ -78,11 +78,9 @@ def _exit_status(
 ) -> int:
     """Say what could not be compared, and return the exit status of the command."""
     from nomos.results.gate import Gate, rulings
-    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for line in failure_lines(whole.failures):
-        echo(f"error: {line}", err=True)
+    print_failures(whole)
     few = [ruling for ruling in rulings(whole.results, Gate()) if ruling.is_small]
     for ruling in few:
         echo(ruling.line, err=True)
@@ -99,32 +97,26 @@ def _plan_project(
     options: dict[str, Any],
 ) -> ProjectJobs:
     """Return the campaigns of one project, as its configuration says."""
-    from nomos.runner.jobs import Job
     from nomos.runner.project.config import load_config
-    from nomos.runner.projects import ProjectJobs
+    from nomos.runner.projects import ProjectJobs, list_jobs
 
     config, settings = load_config(root), cli.parse_settings(options["settings"])
-    return ProjectJobs(
-        root,
-        [
-            Job(path, settings | {"model": model}, loaded[path])
-            for path in paths
-            for model in options["models"]
-        ],
-        [config.seed if options["seed"] is None else options["seed"]],
-        # What a model is only compared with becomes nobody's known bug.
-        replace(cli.run_options(options, config.budget), **_ALONE),
-    )
+    seed = config.seed if options["seed"] is None else options["seed"]
+    jobs = list_jobs(loaded, settings, options["models"], paths)
+    # What a model is only compared with becomes nobody's known bug.
+    how = replace(cli.run_options(options, config.budget), **_ALONE)
+    return ProjectJobs(root, jobs, [seed], how)
 
 
 def _compare_models(results: Sequence[Result]) -> list[ModelComparison]:
-    """Pair the results of each spec; a spec that failed on a model has no pair."""
+    """Pair the results of each spec and setting; what failed on a model has no pair."""
     from nomos.results.comparison import compare_results
 
-    by_spec: dict[str, list[Result]] = {}
+    pairs: dict[str, list[Result]] = {}
     for result in results:
-        by_spec.setdefault(result.subject.spec, []).append(result)
-    return [compare_results(*both) for both in by_spec.values() if len(both) == 2]
+        key = f"{result.subject.spec} {sorted(result.subject.settings.items())}"
+        pairs.setdefault(key, []).append(result)
+    return [compare_results(*both) for both in pairs.values() if len(both) == 2]
 
 
 def _write_files(
@@ -142,8 +134,7 @@ def _write_files(
     if options["html"] is not None:
         from nomos.report.html.compare import comparison_html
 
-        page = comparison_html(compared, _outputs_of)
-        output.write_file(options["html"], page)
+        output.write_file(options["html"], comparison_html(compared, _outputs_of))
 
 
 def _outputs_of(result: Result, bug: Bug) -> Mapping[str, Any]:

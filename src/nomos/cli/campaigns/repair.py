@@ -14,6 +14,8 @@ from nomos.cli import options as cli
 from nomos.cli.output import Output
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from nomos.train.repair import Repair
 
 
@@ -42,79 +44,45 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     130 interrupted.
     """
     from nomos import api
+    from nomos.report.console import make_console
+    from nomos.train.report import repair_data, result_parts
 
     cli.load_specs(api.find_specs(specs).all_specs())
     if (options["data"] is None) != (options["label"] is None):
         raise click.UsageError("--data and --label go together")
-    output = Output()
-    screen = _Screen(quiet=options["quiet"] or str(options["json"]) == "-")
-    result = _run_repair(specs, options, screen)
+    output, console = Output(), make_console()
+    console.quiet = options["quiet"] or str(options["json"]) == "-"
+    result = _run_repair(specs, options, console)
     if options["json"] is not None:
-        from nomos.train.report import repair_data
-
         document = {"schema": 2, "repair": repair_data(result)}
         output.write_file(options["json"], json.dumps(document, indent=1) + "\n")
-    screen.show_result(result)
+    for part in result_parts(result):
+        console.print(part, soft_wrap=isinstance(part, str))
     done = result.verdict in ("clean", "repaired")
     sys.exit(3 if output.has_failed else 0 if done else 1)
 
 
 def _run_repair(
-    specs: tuple[str, ...], options: dict[str, Any], screen: _Screen
+    specs: tuple[str, ...], options: dict[str, Any], console: Console
 ) -> Repair:
+    """Repair a model, and show how it stands after each round."""
     from nomos.models.load import is_trusting
-    from nomos.train.repair import RepairListener, RepairPlan, repair
+    from nomos.train.repair import RepairPlan, repair
+    from nomos.train.report import round_lines
+
+    def show_round(*ended: Any) -> None:
+        for line in round_lines(*ended):
+            console.print(line, soft_wrap=True)
 
     options["trust"] = is_trusting()
     names = [f.name for f in fields(RepairPlan)]
-    with (
-        screen.console.status("judging the model") if screen.is_alive else nullcontext()
-    ):
+    is_watched = console.is_terminal and not console.quiet
+    with console.status("judging the model") if is_watched else nullcontext():
         return repair(
             specs,
             options["model"],
             data=options["data"] and (options["data"], options["label"]),
             settings=cli.parse_settings(options["settings"]),
-            listener=RepairListener(screen.show_begin, screen.show_round),
+            listener=show_round,
             **{name: options[name] for name in names if options[name] is not None},
         )
-
-
-class _Screen:
-    """Shows a repair, round by round."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        from nomos.report.console import make_console
-
-        self.console, self.quiet = make_console(), quiet
-        self.is_alive = self.console.is_terminal and not quiet
-
-    def _print_line(self, line: str) -> None:
-        if not self.quiet:
-            self.console.print(line, soft_wrap=True)
-
-    def show_begin(self, repairing: Any) -> None:
-        """Show how the model is repaired, and on what it is evaluated."""
-        self._print_line(f"{repairing.repairable.how}: {repairing.parts.origin}")
-
-    def show_round(self, done: Any) -> None:
-        """Show how the model stands."""
-        from nomos.train.report import round_line
-
-        self._print_line(round_line(done))
-
-    def show_result(self, result: Repair) -> None:
-        """Show what came of it."""
-        from nomos.train.report import proof_lines, trade_off
-
-        if self.quiet:
-            return
-        if result.verdict != "clean":
-            self.console.print(trade_off(result))
-        for name, note in result.notes.items():
-            self._print_line(f"note: {name}: {note}")
-        for line in proof_lines(result):
-            self._print_line(line)
-        self._print_line(f"{result.verdict}: {result.statement}")
-        if result.path is not None:
-            self._print_line(f"written: {result.path}")

@@ -21,7 +21,7 @@ from nomos.cli.campaigns.reports import (
     relative_failures,
     write_reports,
 )
-from nomos.cli.output import Output, own_stdout
+from nomos.cli.output import Output, own_stdout, print_failures
 from nomos.errors import DomainError, NomosError, exit_status
 from nomos.terminal import echo
 
@@ -85,9 +85,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     projects = _load_projects(found, options)
     if options["sanity"]:
         sys.exit(_run_sanity(projects))
-    sys.exit(
-        _run_campaigns(projects, make_skipped_run(found), options | {"specs": specs})
-    )
+    skipped = make_skipped_run(found)
+    sys.exit(_run_campaigns(projects, skipped, options | {"specs": specs}))
 
 
 def _load_projects(found: Discovery, options: dict[str, Any]) -> list[ProjectJobs]:
@@ -197,9 +196,8 @@ def _run_campaigns(
             for project, run in drive_projects(projects, whole, **how, **more):
                 assert project.gate is not None
                 ruled += rulings(run.results, project.gate)
-                gone += missing(
-                    run.results, project.gate, project.root, options["specs"]
-                )
+                where = project.root, options["specs"]
+                gone += missing(run.results, project.gate, *where)
         write_reports(whole, ruled, relative_failures(whole), options, output)
         mark_reported(projects, whole, **how)
         console.print_summary(whole.results, stored=not options["no_store"])
@@ -216,18 +214,15 @@ def _exit_status_of(
     run: Run, ruled: Sequence[Ruling], gone: Sequence[str], output: Output
 ) -> int:
     """Say what could not be run, and return the exit status of the command."""
-    from nomos.runner.jobs import failure_lines
     from nomos.runner.stopping import EXIT_STATUS
 
-    for line in failure_lines(run.failures):
-        echo(f"error: {line}", err=True)
+    print_failures(run)
     statuses = {exit_status(failure.error) for failure in run.failures}
     for spec in gone:
         echo(f"error: {spec} is in the baseline and was not run", err=True)
     statuses |= {ruling.status for ruling in ruled}
-    statuses.add(
-        3 if output.has_failed or gone or not (run.results or run.failures) else 0
-    )
+    has_nothing = not (run.results or run.failures)
+    statuses.add(3 if output.has_failed or gone or has_nothing else 0)
     return EXIT_STATUS.get(run.stopped) or max(statuses)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,8 @@ import click
 
 from nomos import api
 from nomos.cli import options as cli
-from nomos.cli.campaigns.reports import (
-    is_piped,
-    relative_failures,
-    write_reports,
-)
-from nomos.cli.output import STDOUT, own_stdout
+from nomos.cli.campaigns.reports import is_piped, relative_failures, write_reports
+from nomos.cli.output import STDOUT, own_stdout, print_failures
 from nomos.errors import NomosError, exit_status
 from nomos.files import write_whole
 from nomos.terminal import echo
@@ -64,8 +59,8 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     is undecided: it could not be decided, or is of a kind that cannot be proved.
     """
     from nomos.results.gate import Gate, rulings
+    from nomos.results.verdict import assumed_text
     from nomos.runner.campaigns.proofs import Proofs
-    from nomos.runner.jobs import failure_lines
     from nomos.runner.project.discovery import group_by_project
     from nomos.runner.projects import keeping_store, make_skipped_run
 
@@ -85,21 +80,18 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
         for root, jobs in projects.items():
             store = keeping_store(root, _print_warning, cli.kept_by(options))
             proofs = Proofs(_proof_options(options), store, _print_warning)
-            try:
+            with store or nullcontext():
                 certificates += _prove_all(run, jobs, proofs, options)
-            finally:
-                if store is not None:
-                    store.close()
         if options["certificate"] is not None:
             _write_certificates(options["certificate"], certificates)
         if STDOUT not in options.values() and not options["quiet"]:
-            for text in dict.fromkeys(_list_assumed(run)):
+            found_proofs = [r.proof for r in run.results if r.proof is not None]
+            for text in dict.fromkeys(filter(None, map(assumed_text, found_proofs))):
                 echo(text, err=True)
         gate = Gate("undecided" if options["fail_on"] == "undecided" else "any")
         ruled = rulings(run.results, gate)
         write_reports(run, ruled, relative_failures(run), options, output)
-    for line in failure_lines(run.failures):
-        echo(f"error: {line}", err=True)
+    print_failures(run)
     failed = {exit_status(failure.error) for failure in run.failures}
     worst = _find_worst_status(run, options["fail_on"], output.has_failed)
     sys.exit(max(failed, default=worst))
@@ -172,23 +164,13 @@ def _show_result(result: Result) -> str:
     from nomos.results.verdict import nearest_text, premise_text
 
     proof, lines = result.proof, [str(showable_result(result))]
-    if (
-        proof is not None and proof.verdict == "violated"
-    ):  # else it is among the remarks
+    # Else it is among the remarks
+    if proof is not None and proof.verdict == "violated":
         lines += [f"  {premise_text(premise)}" for premise in proof.premises]
     if proof is not None and proof.witness is not None:
         near = nearest_text(proof)
         lines.append(f"  {near}; `nomos show {proof.witness.id}` has it in full")
     return "\n".join(lines)
-
-
-def _list_assumed(run: Run) -> Iterator[str]:
-    """Yield what proofs take for granted."""
-    from nomos.results.verdict import assumed_text
-
-    for result in run.results:
-        if result.proof is not None and (text := assumed_text(result.proof)):
-            yield text
 
 
 def _print_warning(message: str) -> None:

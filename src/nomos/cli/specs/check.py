@@ -98,8 +98,7 @@ def _check_all(
     checked: list[Checked] = []
     for one, text in found.items():
         try:
-            loaded = api.load_spec(one, text=text, imports=imports)
-            checked.append(loaded.checked)
+            checked.append(api.load_spec(one, text=text, imports=imports).checked)
         except NomosError as error:
             unreadable.append(str(error))
     return checked, unreadable

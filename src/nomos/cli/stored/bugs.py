@@ -45,12 +45,14 @@ def command(
     if not records and property not in (None, *known):
         names = ", ".join(sorted(known)) or "none"
         raise StoreError(f"no campaign of `{property}`\nhelp: there are: {names}")
+    from nomos.runner.project.naming import short_names
+
     if format == "json":
         echo(json.dumps([_bug_data(record) for record in records], indent=1))
         return
     for record in records:
         bug, subject = record.bug, record.subject
-        model = PurePath(subject.model).name or "-"
+        model = short_names([subject.model])[0] or "-"
         about = f"{record.status:<5}  {subject.property}  {model}  {bug.failed}"
         echo(f"{bug.id}  {about}")
     if count > limit:

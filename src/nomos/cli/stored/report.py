@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
     kinds={"output": ReportPath(), "sign_off": FLAG},
     output=Path("nomos-report.html"),
 )
-def command(
-    output: Path,
-    sign_off: bool,
-    model: str | None,
-    settings: tuple[str, ...],
-    store: Path | None,
-) -> None:
+def command(output: Path, sign_off: bool, store: Path | None, **trusted: Any) -> None:
     """Write an HTML page of the newest campaign of each property and model.
 
     \b
@@ -52,12 +46,14 @@ def command(
     from nomos.runner.project.naming import project_root
 
     with api.open_store(store) as opened:
-        trusted = collect_trusted_settings(model, settings)
-        results = [
-            _with_live(result, opened.path.parent, trusted)
-            for result in opened.newest()
-        ]
-        config = load_config(project_root(opened.path.parent))
+        folder, named = opened.path.parent, collect_trusted_settings(**trusted)
+        why: dict[str, list[str]] = {}  # specs by why they are shown as recorded
+        results = [_with_live(one, folder, named, why) for one in opened.newest()]
+        for cause, specs in why.items():  # one cause is said once
+            is_or_are = "is" if len(specs) == 1 else "are"
+            said = f"{', '.join(specs)} {is_or_are} shown as recorded: {cause}"
+            echo(f"warning: {said}", err=True)
+        config = load_config(project_root(folder))
         names = ("max_rate", "baseline", "min_cases")
         gate = make_gate(**config.complete(**dict.fromkeys(names)))
         if outdated := opened.count_outdated():
@@ -76,13 +72,13 @@ def command(
     if written.has_failed:
         sys.exit(3)
     bugs = sum(result.counts.unique_bugs for result in results)
-    said = (
-        f"{count_of(len(results), 'property', 'properties')}, {count_of(bugs, 'bug')}"
-    )
-    echo(f"wrote {os.path.relpath(output)}: {said}")
+    properties = count_of(len(results), "property", "properties")
+    echo(f"wrote {os.path.relpath(output)}: {properties}, {count_of(bugs, 'bug')}")
 
 
-def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
+def _with_live(
+    result: Result, folder: Path, trusted: dict[str, str], why: dict[str, list[str]]
+) -> Result:
     """Let the bugs of a result be run again to draw them, where they can be."""
     from nomos.errors import NomosError
 
@@ -90,7 +86,6 @@ def _with_live(result: Result, folder: Path, trusted: dict[str, str]) -> Result:
         live = api.live_of(result.subject, folder, trusted)
         assert live.ready_job is not None  # it is loaded here, or told why not
     except NomosError as error:
-        spec = result.subject.spec
-        echo(f"warning: {spec} is shown as recorded: {error}", err=True)
+        why.setdefault(str(error), []).append(result.subject.spec)
         return result
     return replace(result, live=live)

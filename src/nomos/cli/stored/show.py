@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("bug")
 @takes("show", "output model settings trust store", kinds={"output": FOLDER})
-def command(
-    bug: str,
-    output: Path | None,
-    model: str | None,
-    settings: tuple[str, ...],
-    store: Path | None,
-) -> None:
+def command(bug: str, output: Path | None, store: Path | None, **trusted: Any) -> None:
     """Show BUG, given by its id or the beginning of it: records, vars and outputs.
 
     \b
@@ -51,9 +45,8 @@ def command(
     for made in distances(record.bug):
         console.print(made, soft_wrap=True, style="dim")
     try:
-        live, outcome = api.replay(
-            record, folder, settings=collect_trusted_settings(model, settings)
-        )
+        named = collect_trusted_settings(**trusted)
+        live, outcome = api.replay(record, folder, settings=named)
     except NomosError as error:
         values, why = {}, str(error)
     else:

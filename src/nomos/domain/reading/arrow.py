@@ -7,7 +7,6 @@ cell's text is, is what pandas would write of it into a CSV file.
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.cells import Cells, number
+from nomos.domain.reading.cells import Cells, number, refuse_twins
 from nomos.errors import DomainError
 
 ARROW_SUFFIXES = (".parquet", ".pq", ".feather", ".arrow")
@@ -37,9 +36,7 @@ def read_arrow_file(path: Path) -> dict[str, Cells]:
         said = str(error).partition("\n")[0]
         raise DomainError(f"{path} cannot be read: {said}") from None
     names = [name for name in names if not _INDEX.fullmatch(name)]
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise DomainError(f"{path} has columns of the same name: {', '.join(twice)}")
+    refuse_twins(names, path)
     if not names or not length:
         raise DomainError(f"{path} has no rows")
     return {name: _ArrowCells(length, partial(read, name)) for name in names}

@@ -14,6 +14,7 @@ date, go to `number`, one by one. Both say the same of every cell: tests compare
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.schema import MISSING
+from nomos.errors import DomainError
 from nomos.lang.dates import to_days
 
 Piece = Array | list[str]  # texts as an array of bytes, or as they are
@@ -138,6 +140,15 @@ def _hash_cells(cells: Array) -> Array:
     return hashes
 
 
+def refuse_twins(names: Iterable[str], table: object) -> None:
+    """Refuse columns of the same name: one would be taken for the other."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        said = f"{table} has columns of the same name: {', '.join(twice)}"
+        other = f"give each its own; pandas calls the second `{twice[0]}.1`"
+        raise DomainError(f"{said}\nhelp: {other}")
+
+
 def as_cells(column: Sequence[str]) -> Cells:
     """Return a column's cells, which may be a list of texts."""
     return column if isinstance(column, Cells) else Cells([make_piece([*column])])
@@ -147,9 +158,25 @@ def make_piece(texts: list[str]) -> Piece:
     """Return texts as an array, unless it would change them or be much larger."""
     written = [text.encode() for text in texts]
     longest = max(map(len, written), default=0)
-    if longest > WIDEST or any(text[-1:] == b"\0" for text in written):
+    if longest > WIDEST or any(b"\0" in text for text in written):
         return texts
     return np.array(written, f"S{max(1, longest)}")
+
+
+def narrow_cells(words: Array, width: int) -> Array:
+    """Return cells of eight bytes a word as texts, in fewer bytes if that is no work."""
+    size = next((size for size in (1, 2, 4) if width <= size), 8 * words.shape[1])
+    held = words if size >= 8 else words.astype(f"<u{size}")
+    cells: Array = held.view(f"S{size}")[:, 0]
+    return cells
+
+
+def _widen_cells(cells: Array, width: int) -> Array:
+    """Return texts in `width` bytes each, a multiple of eight; longer ones are cut."""
+    if (size := cells.itemsize) not in (1, 2, 4):
+        return cells.astype(f"S{width}", copy=False)
+    wide: Array = cells.view(f"<u{size}").astype("<u8")
+    return wide.view("S8")
 
 
 def number(text: str) -> float | None:
@@ -233,12 +260,12 @@ def _parse_plain(cells: Array, point: int) -> tuple[Array, Array]:
     A cell's digits are read as parts of seven, which floats of 32 bits hold as they are,
     in whatever order they are added up.
     """
-    lengths = np.strings.str_len(cells).astype(np.uint16)
+    width = min(-(-cells.itemsize // 8) * 8, 32)  # what is cut is too long all the same
+    cells = _widen_cells(cells, width)
+    letters = cells.view(np.uint8).reshape(-1, width)
+    lengths = _find_last(letters != 0)
     values, known = np.full(len(cells), np.nan), lengths == 0
     lengths[lengths > _LONGEST] = 0
-    width = min(-(-cells.itemsize // 8) * 8, 32)
-    cells = cells.astype(f"S{width}", copy=False)
-    letters = cells.view(np.uint8).reshape(-1, width)
     points = np.minimum(_find_last(letters == point), 31)
     signed = (letters[:, 0] == _MINUS) | (letters[:, 0] == _PLUS)
     shapes = lengths * np.uint16(64) + points * np.uint16(2) + signed
@@ -288,17 +315,19 @@ def _join_digits(figures: Array, decimals: int, has_point: bool) -> tuple[Array,
         column = width - 1 - place - (has_point and place >= decimals)
         weights[column, place // 7] = 10.0 ** (place % 7)
     count = -(-(width - has_point) // 7)
-    digits, parts = figures.astype(np.float32), np.empty((len(figures), count))
+    digits, parts = figures.astype(np.float32), np.empty((count, len(figures)))
     for at in range(0, len(figures), _ALONE):
-        parts[at : at + _ALONE] = digits[at : at + _ALONE] @ weights[:, :count]
-    low = parts[:, 0] + parts[:, 1] * 1e7 if count > 1 else parts[:, 0]
+        parts[:, at : at + _ALONE] = weights[:, :count].T @ digits[at : at + _ALONE].T
+    low = parts[0] + parts[1] * 1e7 if count > 1 else parts[0]
     if width - has_point <= 14:
         return low / 10.0**decimals, np.ones(len(low), bool)
-    high = parts[:, 2] + parts[:, 3] * 1e7 if count > 3 else parts[:, 2]
-    quotient = (high.astype(_WIDE) * 10**14 + low) / _WIDE(10) ** decimals
+    if not _HAS_WIDE:
+        return low, np.zeros(len(low), bool)
+    high = parts[2] + parts[3] * 1e7 if count > 3 else parts[2]
+    whole = high.astype(np.uint64) * np.uint64(10**14) + low.astype(np.uint64)
+    quotient = whole.astype(_WIDE) / _WIDE(10) ** decimals
     below = quotient.view(np.uint64)[::2] & 0x7FF  # the bits that a float has not
-    is_sure = (below - 0x3FF > 2) & (high <= 99_999) & _HAS_WIDE
-    return quotient.astype(np.float64), is_sure
+    return quotient.astype(np.float64), (below - 0x3FF > 2) & (high <= 99_999)
 
 
 def _are_commas_points(pieces: list[Piece]) -> bool:

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from itertools import islice
@@ -36,16 +36,25 @@ from nomos.lang.dates import date_text
 Columns = Mapping[str, Sequence[str]]
 MOST_LEVELS = 40  # a column of more different texts is a name or a remark, no category
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_TRUTHS = {"True": True, "TRUE": True, "true": True}
+_TRUTHS |= {"False": False, "FALSE": False, "false": False}  # to pandas
 _FLAGS = {"0", "1", "0.0", "1.0"}
 _GLANCE = 1000  # cells of a column, by which most are seen to be no flags
 _JOINTS = ("=", "_", " ", ":")  # between the name of a one-hot group and its level
 
 
-def load_columns(path: Path) -> dict[str, Cells]:
-    """Read the columns of a file: CSV, Parquet, or Feather, which is Arrow's."""
+def load_columns(path: Path, wanted: Iterable[str] = ()) -> dict[str, Cells]:
+    """Read the columns of a file: CSV, Parquet, or Feather, which is Arrow's.
+
+    Blanks around the names of a CSV file are no part of them, unless they are `wanted` so.
+    """
     if path.suffix.lower() in ARROW_SUFFIXES:
         return read_arrow_file(path)
-    return split_file(path)
+    columns, kept = split_file(path), {*wanted}
+    names = [name if name in kept else name.strip() for name in columns]
+    if len({*names}) < len(names):
+        return columns
+    return dict(zip(names, columns.values(), strict=True))
 
 
 def _is_rounded(cell: str, value: float) -> bool:
@@ -120,8 +129,7 @@ def _groups(
                 continue
             if places[members[-1]] - places[members[0]] != len(members) - 1:
                 continue
-            total = sum(np.asarray(flags[m].numbers()) for m in members)
-            if np.all(total == 1):
+            if np.all(sum(np.asarray(flags[m].numbers()) for m in members) == 1):
                 levels = tuple(m.rpartition(joint)[2] for m in members)
                 found[stem] = levels, tuple(members)
     return found
@@ -130,7 +138,7 @@ def _groups(
 def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> Array:
     """Read the rows of a CSV file as a schema describes them."""
     path, width = Path(path), 0
-    columns = load_columns(path)
+    columns = load_columns(path, (feature.name for feature in schema.features))
     grouped = any(isinstance(feature, OneHot) for feature in schema.features)
     groups = _groups(columns) if grouped else {}
     count = len(next(iter(columns.values())))
@@ -138,9 +146,8 @@ def read_rows(path: str | Path, schema: Schema, *, dtype: Any = np.float32) -> A
     for feature in schema.features:
         part = _part(path, feature, columns, groups).reshape(count, -1)
         columns.pop(feature.name, None)  # one column at a time is held twice
-        rows[:, width : width + feature.width] = _cast_columns(
-            path, feature, part, dtype
-        )
+        end = width + feature.width
+        rows[:, width:end] = _cast_columns(path, feature, part, dtype)
         width += feature.width
     return rows
 
@@ -175,11 +182,10 @@ def _cast_columns(path: Path, feature: Feature, part: Array, dtype: Any) -> Arra
 
 def read_labels(path: str | Path, name: str) -> Any:
     """Return a column of a CSV file as labels: numbers where all of them are, or texts."""
-    columns = load_columns(Path(path))
+    columns = load_columns(Path(path), [name])
     if name not in columns:
-        raise DomainError(
-            f"{path} has no column `{name}`; it has: {', '.join(columns)}"
-        )
+        there = ", ".join(columns)
+        raise DomainError(f"{path} has no column `{name}`; it has: {there}")
     labels = columns[name].numbers()
     texts, codes = columns[name].encode() if labels is None else ([], np.zeros(0, int))
     if {text.strip() for text in texts} & MISSING or (
@@ -207,19 +213,23 @@ def to_frame(rows: Array, schema: Schema, *, dates: str = "text") -> Any:
         name = feature.name
         if isinstance(feature, OneHot):
             raise TypeError(f"{name}: to_frame does not know its columns' names")
-        column = rows[:, schema.place(name)[1].start]
-        made[name] = _frame_column(feature, column, dates)
+        made[name] = _frame_column(feature, rows[:, schema.place(name)[1].start], dates)
     return pd.DataFrame(made)
+
+
+def levels_in_frame(feature: Category) -> list[Any]:
+    """Return levels as pandas reads them: gaps, and truth values if there are no others."""
+    words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
+    if {*feature.levels} - MISSING <= _TRUTHS.keys():
+        words |= _TRUTHS
+    return [words.get(level, level) for level in feature.levels]
 
 
 def _frame_column(feature: Feature, column: Array, dates: str) -> Any:
     import pandas as pd
 
     if isinstance(feature, Category):
-        words: dict[str, Any] = dict.fromkeys(MISSING, math.nan)
-        if set(feature.levels) <= {"True", "False"}:
-            words = {"True": True, "False": False}
-        levels = [words.get(x, x) for x in feature.levels]
+        levels = levels_in_frame(feature)
         # The type that all levels have together: one row alone may hold but a gap.
         values = [levels[int(code)] for code in column]
         return pd.Series(values, dtype=pd.Series(levels).dtype)
@@ -259,9 +269,7 @@ def _part(
         texts, codes = cells.encode()
         gaps = MISSING.difference(feature.levels) if "" in feature.levels else ()
         texts = ["" if text in gaps else text for text in texts]
-        unknown = [
-            place for place, text in enumerate(texts) if text not in feature.levels
-        ]
+        unknown = [n for n, text in enumerate(texts) if text not in feature.levels]
         if unknown:
             row = int(np.isin(codes, unknown).argmax())
             raise _refuse_cell(path, feature, row, "has no level", texts[codes[row]])
@@ -272,7 +280,11 @@ def _part(
     for row in np.flatnonzero(np.abs(values) >= 2**53).tolist():
         if _is_rounded(cells[row], float(values[row])):
             problem = "does not fit a float of 64 bits:"
-            raise _refuse_cell(path, feature, row, problem, cells[row])
+            refused = _refuse_cell(path, feature, row, problem, cells[row])
+            raise DomainError(
+                f"{refused}\nhelp: leave an id out, of the table and of the model; as a"
+                " name it is a `Category`"
+            )
     return values
 
 

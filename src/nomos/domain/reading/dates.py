@@ -33,9 +33,8 @@ def read_dates(column: Any) -> Array | None:
     if values.dtype.kind not in "OUT":
         return None
     try:
-        known = {
-            cell: to_days(cell) for cell in set(values.tolist()) if not is_gap(cell)
-        }
+        cells = [cell for cell in set(values.tolist()) if not is_gap(cell)]
+        known = {cell: to_days(cell) for cell in cells}
     except (ValueError, TypeError, AttributeError):
         return None
     if not known:
@@ -63,9 +62,8 @@ def _zone_of(column: Any) -> Any:
 
 def _without_zone(column: Any) -> Array:
     """Return a column as an array, its dates in UTC."""
-    return np.asarray(
-        column if _zone_of(column) is None else column.dt.tz_convert(None)
-    )
+    is_local = _zone_of(column) is not None
+    return np.asarray(column.dt.tz_convert(None) if is_local else column)
 
 
 def is_gap(cell: Any) -> bool:

@@ -10,14 +10,21 @@ begins where a row begins, since the one before it was read to its end.
 import csv
 import io
 import math
-from collections import Counter
+from functools import reduce
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from nomos.device import Array
-from nomos.domain.reading.cells import WIDEST, Cells, Piece, make_piece
+from nomos.domain.reading.cells import (
+    WIDEST,
+    Cells,
+    Piece,
+    make_piece,
+    narrow_cells,
+    refuse_twins,
+)
 from nomos.errors import DomainError
 
 _BLOCK = 2**20  # bytes, and more where a table has many columns
@@ -36,8 +43,10 @@ def split_file(path: Path) -> dict[str, Cells]:
             return _Splitter(path, file).split()
     except UnicodeDecodeError as error:
         raise DomainError(
-            f"{path} is no table of text in UTF-8, such as a CSV file ({error});"
-            " images are read from a .npy file or a folder"
+            f"{path} is no table of text in UTF-8, such as a CSV file ({error})\nhelp: a"
+            " table in another encoding is written anew by pandas: read_csv(path,"
+            " encoding='latin-1').to_csv(path, index=False); images are read from a .npy"
+            " file or a folder"
         ) from None
     except OSError as error:
         raise DomainError(f"{path} cannot be read: {error.strerror}") from None
@@ -92,7 +101,7 @@ class _Splitter:
             pieces = [make_piece(list(cells)) for cells in zip(*parsed, strict=True)]
             end += read
         else:
-            self._line += rows.count(b"\n")
+            self._line += _count_byte(rows, _NEWLINE)
         for kept, piece in zip(self._pieces, pieces, strict=bool(pieces)):
             kept.append(piece)
         return end
@@ -127,21 +136,23 @@ class _Splitter:
         return rows, len(text[: lines.tell()].encode())
 
     def _name_columns(self, head: list[str]) -> None:
-        names = [name.strip() or f"column {n}" for n, name in enumerate(head, 1)]
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        if twice:
-            raise DomainError(
-                f"{self._path} has columns of the same name: {', '.join(twice)}"
-            )
+        # As pandas calls a column without a name; blanks are left to `load_columns`.
+        names = [n if n.strip() else f"Unnamed: {at}" for at, n in enumerate(head)]
+        refuse_twins(names, self._path)
         self._names, self._pieces = names, [[] for _ in names]
 
 
 def _find_row_end(block: bytes) -> int:
     """Return where the last whole row of a block ends, as far as its quotes tell."""
     end = block.rfind(b"\n") + 1
-    while end and b'"' in block and block.count(b'"', 0, end) % 2:
+    while end and b'"' in block and _count_byte(block[:end], _QUOTE) % 2:
         end = block.rfind(b"\n", 0, block.rfind(b'"', 0, end)) + 1
     return end
+
+
+def _count_byte(block: bytes, byte: int) -> int:
+    """Return how often a byte stands in a block, faster than `bytes.count`."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == byte))
 
 
 def _split_block(block: bytes, separator: str, count: int) -> list[Piece] | None:
@@ -154,51 +165,52 @@ def _split_block(block: bytes, separator: str, count: int) -> list[Piece] | None
     padded = np.frombuffer(block + bytes(WIDEST + 8), np.uint8)
     letters = padded[: len(block)]
     wanted = (ord(separator), _NEWLINE, _QUOTE, _RETURN)
-    of_marks = [letters == mark for mark in wanted if mark in block]
-    marks = np.flatnonzero(np.logical_or.reduce(of_marks))
-    kinds = letters[marks]
-    is_quote = kinds == _QUOTE
-    outside = np.cumsum(is_quote) % 2 == 0
-    found = marks[outside & ~is_quote & (kinds != _RETURN)]
+    there = [mark for mark in wanted if mark in block]
+    marks = np.flatnonzero(reduce(np.logical_or, [letters == mark for mark in there]))
+    kinds, found, outside = letters[marks], marks, np.ones(len(marks), bool)
+    if _QUOTE in there or _RETURN in there:
+        outside = np.cumsum(kinds == _QUOTE, dtype=np.int8) & 1 == 0
+        found = marks[outside & (kinds != _QUOTE) & (kinds != _RETURN)]
     if len(found) % count or not len(found):
         return None
-    ends = found.reshape(-1, count)
-    starts = np.concatenate(([0], found[:-1] + 1)).reshape(-1, count)
-    is_line = letters[ends] == _NEWLINE
+    starts, ends = np.concatenate(([0], found[:-1] + 1)), found
+    is_line = (letters[ends] == _NEWLINE).reshape(-1, count)
     if not is_line[:, -1].all() or is_line[:, :-1].any():
         return None
-    returns = letters[ends[:, -1] - 1] == _RETURN
-    ends[:, -1] -= returns
-    if np.count_nonzero(outside & (kinds == _RETURN)) != np.count_nonzero(returns):
-        return None
+    if _RETURN in there:
+        returns = letters[ends[count - 1 :: count] - 1] == _RETURN
+        ends[count - 1 :: count] -= returns
+        if np.count_nonzero(outside & (kinds == _RETURN)) != returns.sum():
+            return None
     if count == 1 and (starts >= ends).any():  # an empty line is no row
         return None
-    quoted = letters[starts] == _QUOTE
-    quoted &= (letters[ends - 1] == _QUOTE) & (ends - starts > 1)
-    # Where all are closed, every quote stands at an end of a cell.
-    if 2 * np.count_nonzero(quoted) != np.count_nonzero(is_quote):
-        return None
-    starts += quoted
-    ends -= quoted
-    words = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))
-    pairs = zip(
-        np.ascontiguousarray(starts.T), np.ascontiguousarray(ends.T), strict=True
-    )
-    return [_take_cells(block, words, start, end) for start, end in pairs]
+    if _QUOTE in there:
+        quoted = np.flatnonzero(letters[starts] == _QUOTE)
+        is_closed = letters[ends[quoted] - 1] == _QUOTE
+        is_closed &= ends[quoted] - starts[quoted] > 1
+        # Where all are closed, every quote stands at an end of a cell.
+        if not is_closed.all() or 2 * len(quoted) != np.count_nonzero(kinds == _QUOTE):
+            return None
+        starts[quoted] += 1
+        ends[quoted] -= 1
+    return [
+        _take_cells(block, padded, starts[place::count], ends[place::count])
+        for place in range(count)
+    ]
 
 
-def _take_cells(block: bytes, words: Array, starts: Array, ends: Array) -> Piece:
-    """Return the cells from these places to those, eight bytes of each at a time."""
+def _take_cells(block: bytes, padded: Array, starts: Array, ends: Array) -> Piece:
+    """Return the cells from these places to those, all as wide as the longest of them."""
     lengths = ends - starts
     width = int(lengths.max())
     if width > WIDEST:
         places = zip(starts.tolist(), ends.tolist(), strict=True)
         return [block[start:end].decode() for start, end in places]
-    held = np.zeros((len(starts), max(1, -(-width // 8))), "<u8")
-    least = int(lengths.min())
-    for word in range(-(-width // 8)):
-        held[:, word] = words[starts + 8 * word]
-        if least < 8 * word + 8:
-            held[:, word] &= _WORDS[np.clip(lengths - 8 * word, 0, 8)]
-    cells = held.view(f"S{8 * held.shape[1]}")[:, 0]
-    return cells.astype(f"S{max(1, width)}") if cells.itemsize > 1.2 * width else cells
+    size = 8 * max(1, -(-width // 8))
+    # Every place of the block as the beginning of so many bytes, of which some are taken.
+    ahead = np.ndarray((len(padded) - size,), f"V{size}", padded, strides=(1,))
+    cells = ahead[starts]
+    words = cells.view("<u8").reshape(len(starts), -1)
+    for word in range(int(lengths.min()) // 8, words.shape[1]):
+        words[:, word] &= _WORDS[np.clip(lengths - 8 * word, 0, 8)]
+    return narrow_cells(words, width)

@@ -5,7 +5,6 @@ level. `original` gives rows back in the form in which the table came, with its 
 names and types, for a model that was trained on such tables.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.dates import Dated
+from nomos.domain.reading.cells import refuse_twins
 from nomos.domain.reading.dates import infer_date, make_dates, read_dates
 from nomos.domain.records import cast_values
 from nomos.domain.schema import Category, Feature, Flag, Integer, Real, Schema
@@ -54,9 +54,8 @@ def sample_frame(frame: Any, labels: Any) -> tuple[Any, Any]:
     One of each of a million runs of rows: a frame in an order keeps it, and no run is missed.
     """
     draw, step = np.random.default_rng(0), len(frame) / LARGEST_FRAME
-    places = ((np.arange(LARGEST_FRAME) + draw.random(LARGEST_FRAME)) * step).astype(
-        int
-    )
+    shares = np.arange(LARGEST_FRAME) + draw.random(LARGEST_FRAME)
+    places = (shares * step).astype(int)
     rows = frame.iloc[places] if hasattr(frame, "iloc") else frame[places]
     return rows, None if labels is None else np.asarray(labels)[places]
 
@@ -107,9 +106,7 @@ def _array(data: Array) -> Table:
 
 def _frame(data: Any) -> Table:
     names = [str(name) for name in data.columns]
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise DomainError(f"the frame has columns of one name: {', '.join(twice)}")
+    refuse_twins(names, "the frame")
     read = [
         _read_column(n, data[name]) for n, name in zip(names, data.columns, strict=True)
     ]

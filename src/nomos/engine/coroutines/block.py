@@ -1,6 +1,5 @@
 """Run a block as Python for many cases at once: each case is a coroutine of the hub."""
 
-import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from nomos.domain.values import plain
 from nomos.engine.answers import Answers
 from nomos.engine.choices import CaseDraws
 from nomos.engine.coroutines.hub import Coroutine, CoroutineWorker, Hub
-from nomos.engine.emit import function_of, lists_of
+from nomos.engine.expressions import compile_block
 from nomos.engine.interpreter import reason
 from nomos.engine.meaning.running import Function, Running
 from nomos.engine.program import Program
@@ -34,15 +33,9 @@ class BlockCoroutine(Coroutine):
         address: tuple[int, int],
         places: Sequence[int],
     ) -> None:
-        # Written out, not left to Coroutine: there is one for every case.
-        self.function = block
-        self.arguments = self.items = arguments  # the inputs come first
+        super().__init__(block, arguments)
+        self.items = arguments  # the inputs come first
         self.places = places
-        self.result: Any = None
-        self.failure: BaseException | None = None
-        self.is_lost = False
-        self.calls = 0
-        self.asked_of: dict[Any, int] | None = None
         self.asked_first: dict[str, Any] | None = None
         self.asked: Any = None
         self.changed = chunk.program.begins_changed
@@ -95,12 +88,7 @@ class CoroutineBlock:
     def __init__(self, program: Program) -> None:
         spec = program.spec
         self.parameters = [*spec.inputs, *(let.name for let in spec.variables)]
-        outputs = ast.Tuple([ast.Name(o, ast.Load()) for o in spec.outputs], ast.Load())
-        body = [*lists_of(spec), *spec.code.statements, ast.Return(outputs)]
-        names = program.namespace(_current, _asking)
-        self._block: Callable[..., tuple[Any, ...]] = function_of(
-            self.parameters, body, spec.source.name, names
-        )
+        self._block = compile_block(spec, program.namespace(_current, _asking))
 
     def run(self, columns: Columns, answers: Answers) -> None:
         """Run the block for every case still in the chunk."""
@@ -134,13 +122,10 @@ class CoroutineBlock:
         if columns.program.compared or columns.program.begins_changed is False:
             unchanged = [one.changed is False for one in coroutines]
             chunk.mark(None, np.array(unchanged), Fate.UNCHANGED, "")
-        good = next(
-            (one.result for one in coroutines if one.failure is None),
-            None,
-        )
-        stand_in = good or (0,) * len(columns.spec.outputs)
+        good = (one.result for one in coroutines if one.failure is None)
+        stand_in = next(good, (0,) * len(columns.spec.outputs))
         results = [
-            stand_in if one.failure is not None else one.result for one in coroutines
+            one.result if one.failure is None else stand_in for one in coroutines
         ]
         outputs = zip(*results, strict=True)
         for name, values in zip(columns.spec.outputs, outputs, strict=True):

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,13 +106,10 @@ class CoroutineWorker(greenlet):
         if hub.remembers and len(arguments) == 1:
             place = self.coroutine.place(arguments[0])
             about = None if place is None else _about(self.coroutine, function, place)
-            known = (
-                UNKNOWN
-                if about is None
-                else hub.answers.recall_answer(function, *about)
-            )
-            if known is not UNKNOWN:
-                return known
+            if about is not None:
+                known = hub.answers.recall_answer(function, *about)
+                if known is not UNKNOWN:
+                    return known
         question = self, function, arguments, about
         hub.waiting[function.function, len(arguments)].append(question)
         return self._wait()
@@ -119,8 +117,8 @@ class CoroutineWorker(greenlet):
     def abandon(self) -> None:
         """Run no further."""
         self.abandoned = True
-        self._wait = _leave
-        self.throw(GreenletExit)
+        self._wait = partial(self.throw, GreenletExit)
+        self._wait()
 
 
 def _about(coroutine: Coroutine, function: BoundBatched, place: int) -> About | None:
@@ -133,10 +131,6 @@ def _about(coroutine: Coroutine, function: BoundBatched, place: int) -> About | 
     return (turn, place) if turn < MOST_TURNS else None
 
 
-def _leave() -> None:
-    raise GreenletExit
-
-
 @dataclass(slots=True, eq=False)
 class Hub:
     """Runs coroutines until they park or end, and asks batched functions for them."""
@@ -144,11 +138,9 @@ class Hub:
     answers: Answers
     most_live: int = MOST_LIVE
     remembers: bool = False  # what is said of the items that a coroutine drew
-    coroutines: Iterator[Coroutine] = field(
-        default_factory=lambda: iter(())
-    )  # not begun
+    coroutines: Iterator[Coroutine] = field(init=False)  # not begun
     waiting: dict[Any, list[Question]] = field(
-        default_factory=lambda: defaultdict(list)
+        default_factory=partial(defaultdict, list)
     )
     _workers: list[CoroutineWorker] = field(default_factory=list)
 
@@ -202,9 +194,8 @@ class Hub:
             if bad[number]:
                 self._fail(worker, function, cases[number])
             else:
-                worker.switch(
-                    values[number] if place is None else fresh(values[number])
-                )
+                value = values[number]
+                worker.switch(value if place is None else fresh(value))
 
     def _keep(
         self,

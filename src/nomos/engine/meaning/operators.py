@@ -12,13 +12,7 @@ import numpy as np
 from nomos.device import is_tensor, to_host
 from nomos.domain.schema import MISSING
 from nomos.domain.values import plain
-from nomos.engine.meaning.vectors import (
-    calculate,
-    extend_to_vectors,
-    is_vector,
-    isclose,
-    norm,
-)
+from nomos.engine.meaning import vectors
 from nomos.lang.dates import to_days
 
 Function = Callable[..., Any]
@@ -61,7 +55,7 @@ def differ(left: Any, right: Any) -> bool:
 
 def contains(items: Any, item: Any) -> bool:
     """Tell whether a list or a set has an item that equals this one."""
-    if not is_vector(items) and not isinstance(items, set | frozenset | range):
+    if not vectors.is_vector(items) and not isinstance(items, set | frozenset | range):
         raise TypeError(f"`in` takes a list or a set, not {items!r}")
     # All are compared, so that a mistake among them never depends on their order.
     found = [equal(plain(one), item) for one in to_host(items)]
@@ -123,7 +117,7 @@ def list_indices(over: Any, count: int = 1, is_ordered: bool = False) -> Iterato
 
 def size_of(over: Any) -> int:
     """Return how many items a list or a vector has."""
-    if not is_vector(over):
+    if not vectors.is_vector(over):
         raise TypeError(f"there are indices of lists and vectors, not of {over!r}")
     return len(over)
 
@@ -142,7 +136,7 @@ def add_up(values: Iterable[Any], start: Any = 0) -> Any:
     """Add values up from the first to the last; Python's `sum` may round in other ways."""
     result: Any = start
     for value in values:
-        result = calculate("+", result, plain(value))
+        result = vectors.calculate("+", result, plain(value))
     return result
 
 
@@ -151,7 +145,7 @@ def average(values: Iterable[Any]) -> Any:
     listed = list(values)
     if not listed:
         raise ValueError("there is no mean of an empty list")
-    return calculate("/", add_up(listed), len(listed))
+    return vectors.calculate("/", add_up(listed), len(listed))
 
 
 def is_nan(value: Any) -> bool:
@@ -187,20 +181,20 @@ def round_number(number: Any, ndigits: int | None = None) -> Any:
 # The functions of the language that need nothing but their arguments.
 BUILT_INS: dict[str, Function] = {
     "strConcat": concatenate,
-    "isclose": isclose,
-    "abs": extend_to_vectors(abs),
+    "isclose": vectors.isclose,
+    "abs": vectors.extend_to_vectors(abs),
     "len": len,
     "max": propagate_nan(max),
     "min": propagate_nan(min),
     "round": round_number,
     "missing": is_missing,
-    "norm": norm,
+    "norm": vectors.norm,
     "unseen": lambda level: level,
     "date": lambda a: to_days(a) if isinstance(a, str | date) else a,
     "days": lambda count: count,
-    "sqrt": extend_to_vectors(math.sqrt),
-    "exp": extend_to_vectors(math.exp),
-    "log": extend_to_vectors(math.log),
+    "sqrt": vectors.extend_to_vectors(math.sqrt),
+    "exp": vectors.extend_to_vectors(math.exp),
+    "log": vectors.extend_to_vectors(math.log),
     "mean": average,
     "sum": add_up,
 }

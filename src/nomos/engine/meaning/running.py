@@ -35,9 +35,8 @@ class Running(Counted):
         self.places: Sequence[int] = []
         self.in_block = False
         self.asked: Any = None  # of the model in the block, first
-        self.changed = (
-            program.begins_changed
-        )  # whether it was asked something else later
+        # Whether it was asked something else later
+        self.changed = program.begins_changed
 
     def note_input(self, arguments: tuple[Any, ...]) -> None:
         """Compare what the block asks the model with what it asked first."""

@@ -22,7 +22,7 @@ _LONGEST_POWER = 10_000  # bits of an integer that `**` gives
 def raise_power(base: Any, exponent: Any) -> Any:
     """Return a power; one that is no real number, or endless to write, is an error."""
     whole = isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1
-    if whole and exponent * base.bit_length() > _LONGEST_POWER:
+    if whole and exponent * math.log2(abs(base)) >= _LONGEST_POWER:
         raise OverflowError(f"{base} ** {exponent} has too many digits")
     result = base**exponent
     if isinstance(result, complex):
@@ -31,13 +31,9 @@ def raise_power(base: Any, exponent: Any) -> Any:
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-    "**": raise_power,
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "%": operator.mod, "**": raise_power,
+}  # fmt: skip
 
 
 def is_vector(value: Any) -> bool:
@@ -49,8 +45,12 @@ def is_vector(value: Any) -> bool:
 
 def as_vector(value: Any) -> Array:
     """Return the numbers of a vector in 64 bits."""
-    found = np.asarray(to_host(value))
-    if found.dtype.kind == "u" and found.size and int(found.max()) > _LARGEST:
+    try:
+        found = np.asarray(to_host(value))
+    except ValueError:  # of numpy, which has no place for such a list
+        raise ValueError("items of several lengths are no vector") from None
+    is_whole = all(isinstance(one, int) for one in found.flat[:1])
+    if found.dtype.kind in "uO" and is_whole and abs(found).max() > _LARGEST:
         raise OverflowError("a vector holds numbers that are too large")
     if found.dtype.kind in "biu":
         return found.astype(np.int64)
@@ -73,9 +73,8 @@ def _apply_sign(sign: str, left: Any, right: Any) -> Any:
     a, b = (as_vector(s) if is_vector(s) else _check_number(s) for s in (left, right))
     if is_vector(left) and is_vector(right) and a.shape != b.shape:
         shapes = f"{list(a.shape)} and {list(b.shape)}"
-        raise ValueError(
-            f"`{sign}` takes vectors of one shape, but these have {shapes}"
-        )
+        said = f"`{sign}` takes vectors of one shape"
+        raise ValueError(f"{said}, but these have {shapes}")
     if sign == "**":
         return apply_to_each(raise_power, *np.broadcast_arrays(a, b))
     if sign in "/%" and not np.all(b):
@@ -152,8 +151,7 @@ def isclose(left: Any, right: Any, rel: float = 1e-9, abs: float = 0.0) -> bool:
         a, b = (np.asarray(to_host(side), dtype=object) for side in (left, right))
         if is_vector(left) and is_vector(right) and a.shape != b.shape:
             raise ValueError(f"`isclose` of shapes {list(a.shape)} and {list(b.shape)}")
-        pairs = np.broadcast(a, b)
-        return all(isclose(one, other, rel, abs) for one, other in pairs)
+        return all(isclose(one, other, rel, abs) for one, other in np.broadcast(a, b))
     if isinstance(left, str) and isinstance(right, str):
         return left == right
     return math.isclose(left, right, rel_tol=rel, abs_tol=abs)

@@ -161,8 +161,7 @@ class Chunk:
             return None
         self._marked = False
         gone = self._fate != Fate.STAYS
-        reasons = self._reason[gone]
-        self.left.append((self.rows[gone], self._fate[gone], reasons))
+        self.left.append((self.rows[gone], self._fate[gone], self._reason[gone]))
         index: Array = np.flatnonzero(~gone)
         self.keep(index)
         return index
@@ -243,9 +242,8 @@ class Chunk:
                 continue
             values, made = entry
             drew = [True] * len(rows) if made is None else made[rows].tolist()
-            for case, value, did in zip(
-                cases, values[rows].tolist(), drew, strict=True
-            ):
+            drawn = zip(cases, values[rows].tolist(), drew, strict=True)
+            for case, value, did in drawn:
                 if did:
                     case.append(value)
         return pad_choices(cases)

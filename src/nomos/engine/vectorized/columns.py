@@ -82,8 +82,7 @@ class Columns:
                 if let.name not in made:
                     self._line(let)
         if self.chunk.compared is not None:
-            unchanged = self.chunk.compared.unchanged
-            self.chunk.mark(None, unchanged, Fate.UNCHANGED, "")
+            self.chunk.mark(None, self.chunk.compared.unchanged, Fate.UNCHANGED, "")
             self.chunk.settle()
 
     def _line(self, let: core.Let) -> None:
@@ -162,7 +161,7 @@ class Columns:
 
     def _margins(self, test: core.Expr, at: Array) -> Any:
         """Return by how much a comparison is missed; NaN where it is of no numbers."""
-        values = [self.evaluator.value(s, at, self.scope) for s in sides(test) or ()]
+        values = [self.evaluator.value(s, at, self.scope) for s in sides(test)]
         if levels := levels_compared(test):
             ranks = [vector.rank_column(levels, value) for value in values]
             values = values if any(rank is None for rank in ranks) else ranks
@@ -181,16 +180,14 @@ class Columns:
 
     def _draw_input(self, name: str) -> None:
         source = self.program.source
-        count = len(self.chunk.rows)
-        low = np.broadcast_to(np.int64(0), count)
+        low = np.broadcast_to(np.int64(0), len(self.chunk.rows))
         number = self.spec.inputs.index(name)
         earlier = [self.scope[one].places for one in self.spec.inputs[:number][-1:]]
         pair = self.program.chooser_of(number, [None] * (number - 1) + earlier)
         if pair is None:
             places = self.chunk.draw(None, "integer", low, low + (len(source) - 1))
         else:
-            last = len(source) - 1
-            places = self.chunk.draw(None, "row", pair.choose_rows, last)
+            places = self.chunk.draw(None, "row", pair.choose_rows, len(source) - 1)
         if self.program.rows is not None:
             records: Any = Rows(self.program.rows, places)
         elif isinstance(source, np.ndarray):

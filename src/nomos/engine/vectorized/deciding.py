@@ -47,7 +47,9 @@ def find_undecided(columns: Columns) -> Array | None:
     if len(waiting) < 2:
         return None
     first, *others = waiting
-    known = [columns.program.classes_of(_function(columns, name)) for name in others]
+    later = [columns.scope[name].later for name in others]
+    calls = [one[0] for one in later if one and isinstance(one[0], core.Call)]
+    known = [columns.program.classes_of(call.function) for call in calls]
     classes = [one for one in known if one is not None]
     if len(classes) < len(others) or math.prod(map(len, classes)) > _MOST:
         return None
@@ -73,13 +75,6 @@ def _waiting(columns: Columns) -> list[str]:
     lines = [let.name for let in spec.code.straight or () if let.name in named]
     cells = {name: columns.scope[name] for name in lines}
     return [name for name, cell in cells.items() if cell.later and cell.known is None]
-
-
-def _function(columns: Columns, name: str) -> str:
-    later = columns.scope[name].later
-    assert later is not None
-    assert isinstance(later[0], core.Call)
-    return later[0].function
 
 
 def _ask_rows(columns: Columns, name: str, rows: Array) -> None:

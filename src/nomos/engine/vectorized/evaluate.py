@@ -14,27 +14,19 @@ from typing import Any, assert_never
 import numpy as np
 
 from nomos.device import Array, is_tensor
+from nomos.domain import records
 from nomos.domain.failure import raise_own
 from nomos.domain.fields import generator
 from nomos.domain.functions import BoundBatched, Counted, listening
 from nomos.domain.meter import asking, current_lease
-from nomos.domain.records import (
-    Column,
-    get_feature,
-    get_feature_many,
-    set_feature,
-    set_feature_many,
-    take,
-    to_column,
-)
 from nomos.domain.values import answer
 from nomos.engine.answers import Answers, call_batch, write_values
 from nomos.engine.coroutines.hub import Coroutine, Hub
-from nomos.engine.emit import compares_plainly
+from nomos.engine.expressions import compares_plainly
 from nomos.engine.meaning.operators import PYTHON, compare_names, contains
 from nomos.engine.meaning.running import Function, draws
 from nomos.engine.meaning.vectors import calculate, negate
-from nomos.engine.vectorized import forms, vector, wide
+from nomos.engine.vectorized import forms, vector
 from nomos.engine.vectorized.chunk import At, Cell, Chunk, Fate, Scope, roots
 from nomos.engine.vectorized.rows import Rows, each, frozen, own_column, part
 from nomos.engine.vectorized.wide import Items
@@ -63,13 +55,13 @@ class Evaluator:
         finally:
             self._counts = before
 
-    def column(self, value: Any, at: At) -> Column:
+    def column(self, value: Any, at: At) -> records.Column:
         """Return a value as a column that nobody can change, repeating a scalar."""
         if isinstance(value, Rows):
             return frozen(value.array())  # type: ignore[no-any-return]  # a column
         if isinstance(value, np.ndarray | list) or is_tensor(value):
             return frozen(value)  # type: ignore[no-any-return]  # a column
-        return to_column([value] * self.chunk.count(at))
+        return records.to_column([value] * self.chunk.count(at))
 
     def truth(self, expr: core.Expr, at: At, scope: Scope) -> Array:
         """Return on which rows an expression holds."""
@@ -118,10 +110,7 @@ class Evaluator:
             case core.Comprehension():
                 return forms.comprehension(self, expr, at, scope)
             case core.Quantifier():
-                found = wide.quantifier(self, expr, at, scope)
-                return (
-                    forms.quantifier(self, expr, at, scope) if found is None else found
-                )
+                return forms.quantifier(self, expr, at, scope)
             case core.Apply():
                 return forms.apply(self, expr, at, scope)
             case _:
@@ -144,9 +133,11 @@ class Evaluator:
             if inner is not None:
                 values = write_values(cell.value, inner, values, count)
             cell.value, cell.known[missing] = values, True
-        return cell.value if at is None else take(cell.value, at)
+        return cell.value if at is None else records.take(cell.value, at)
 
-    def each(self, function: Callable[..., Any], values: list[Any], at: At) -> Column:
+    def each(
+        self, function: Callable[..., Any], values: list[Any], at: At
+    ) -> records.Column:
         """Apply a function row by row; where it raises, the case leaves."""
         results: list[tuple[Any, BaseException | None]] = []
         for case in self._cases(values, at):
@@ -163,26 +154,28 @@ class Evaluator:
         columns = [each(value, count) for value in values]
         return list(zip(*columns, strict=True)) if columns else [()] * count
 
-    def _together(self, function: Function, values: list[Any], at: At) -> Column:
+    def _together(
+        self, function: Function, values: list[Any], at: At
+    ) -> records.Column:
         """Apply a function that asks a batched one: the rows ask at the same time."""
         call = partial(answer, function)
         coroutines = [Coroutine(call, case) for case in self._cases(values, at)]
         Hub(self.answers).run(coroutines)
         if self._counts:
-            self.chunk.add_calls(
-                at, np.array([min(1, one.calls) for one in coroutines])
-            )
-        return self._collect_results(
-            [(one.result, one.failure) for one in coroutines], at
-        )
+            calls = np.array([min(1, one.calls) for one in coroutines])
+            self.chunk.add_calls(at, calls)
+        results = [(one.result, one.failure) for one in coroutines]
+        return self._collect_results(results, at)
 
     def _collect_results(
         self, results: list[tuple[Any, BaseException | None]], at: At
-    ) -> Column:
+    ) -> records.Column:
         """Return results as a column; the rows without one leave."""
         stand_in = next((value for value, error in results if error is None), 0)
         self.chunk.mark_failed(at, [error for _, error in results])
-        return to_column([v if error is None else stand_in for v, error in results])
+        return records.to_column(
+            [v if error is None else stand_in for v, error in results]
+        )
 
     def or_each(
         self, result: Array | None, function: Function, values: list[Any], at: At
@@ -258,11 +251,13 @@ class Evaluator:
                 if isinstance(record, Rows) and schema is not None:
                     feature = record.set_feature if new else record.get_feature
                     return feature(key, *values)
-                many: Function = set_feature_many if new else get_feature_many
+                many: Function = (
+                    records.set_feature_many if new else records.get_feature_many
+                )
                 return many(self.column(record, at), key, *values, schema)
         except Exception:  # some row has no such feature: each has its own verdict
             pass
-        single: Function = set_feature if new else get_feature
+        single: Function = records.set_feature if new else records.get_feature
         return self.each(lambda *case: single(*case, schema), [record, key, *new], at)
 
     def _call(self, expr: core.Call, at: At, scope: Scope) -> Any:
@@ -294,7 +289,7 @@ class Evaluator:
 
     def _one_by_one(
         self, function: Function, name: str, arguments: list[Any], at: At
-    ) -> Column:
+    ) -> records.Column:
         """Call a function that is not batched for each row."""
         if not self._counts:
             return self.each(partial(answer, function), arguments, at)
@@ -317,7 +312,7 @@ class Evaluator:
 
     def _call_batched(
         self, function: BoundBatched, expr: core.Call, at: At, scope: Scope
-    ) -> Column:
+    ) -> records.Column:
         """Call a batched function once for all rows, or only for what is not known."""
         # For all rows, remembered or not: the case may leave for what happens here.
         arguments = [self.value(argument, at, scope) for argument in expr.arguments]
@@ -328,7 +323,7 @@ class Evaluator:
             # What its arguments are is told when the cases run in isolation.
             return np.zeros(self.chunk.count(at))
 
-        def ask(rows: At) -> tuple[Column, Array]:
+        def ask(rows: At) -> tuple[records.Column, Array]:
             """Ask for some of the rows that are meant; None: for all of them."""
             inner = at if rows is None else rows if at is None else at[rows]
             count = self.chunk.count(inner)

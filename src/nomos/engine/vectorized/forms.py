@@ -14,16 +14,10 @@ from nomos.device import Array
 from nomos.domain.records import Column, take, to_column
 from nomos.engine.answers import write_values
 from nomos.engine.choices import real_number
-from nomos.engine.meaning.operators import (
-    BUILT_INS,
-    item_at,
-    list_indices,
-    size_of,
-)
-from nomos.engine.vectorized import vector
+from nomos.engine.meaning.operators import BUILT_INS, item_at, list_indices, size_of
+from nomos.engine.vectorized import vector, wide
 from nomos.engine.vectorized.chunk import Cell, Fate
 from nomos.engine.vectorized.rows import each, part
-from nomos.engine.vectorized.wide import EVERY
 from nomos.lang import core
 
 if TYPE_CHECKING:
@@ -61,8 +55,7 @@ def list_of(evaluator: Evaluator, name: str, at: At, scope: Scope) -> list[Any] 
     members: list[list[Any]] = []
     count = evaluator.chunk.count(at)
     while (item := core.item_name(name, len(members))) in scope:
-        values = evaluator.variable(scope[item], at)
-        members.append(each(values, count))
+        members.append(each(evaluator.variable(scope[item], at), count))
     return [list(row) for row in zip(*members, strict=True)] if members else None
 
 
@@ -76,7 +69,7 @@ def item_cell(expr: core.Index | core.Label, scope: Scope) -> Cell | None:
         number = expr.index.value
     elif isinstance(expr.index, core.Variable) and expr.index.name in scope:
         cell = scope[expr.index.name]
-        number = EVERY if cell.is_every else cell.value
+        number = wide.EVERY if cell.is_every else cell.value
     if name is None or not isinstance(number, int | str):
         return None
     return scope.get(core.item_name(name, number))
@@ -89,8 +82,7 @@ def index(evaluator: Evaluator, expr: core.Index, at: At, scope: Scope) -> Any:
         return evaluator.variable(cell, at)
     listed = evaluator.value(expr.items, at, scope)
     number = evaluator.value(expr.index, at, scope)
-    found = vector.item(listed, number)
-    return evaluator.or_each(found, item_at, [listed, number], at)
+    return evaluator.or_each(vector.item(listed, number), item_at, [listed, number], at)
 
 
 def label(evaluator: Evaluator, expr: core.Label, at: At, scope: Scope) -> Any:
@@ -214,13 +206,18 @@ def comprehension(
 def quantifier(
     evaluator: Evaluator, expr: core.Quantifier, at: At, scope: Scope
 ) -> Any:
-    """Evaluate the body for one index after the other, as far as rows need it."""
+    """Evaluate the body for one index after the other, as far as rows need it.
+
+    Of a long list, for all items at once.
+    """
+    if (found := wide.quantifier(evaluator, expr, at, scope)) is not None:
+        return found
     count = evaluator.chunk.count(at)
     decided = np.zeros(count, dtype=bool)
     bodies = _each_index(evaluator, expr, at, scope, decided)
     if expr.word in FOLDS:
-        found = [(o, evaluator.value(expr.body, r, inner)) for o, r, inner in bodies]
-        return _fold(evaluator, expr.word, found, at)
+        values = [(o, evaluator.value(expr.body, r, inner)) for o, r, inner in bodies]
+        return _fold(evaluator, expr.word, values, at)
     counts = np.zeros(count, dtype=np.int64)
     for open_, rows, inner in bodies:
         holds = evaluator.truth(expr.body, rows, inner)
@@ -285,5 +282,4 @@ def _fold(
 
 def built_in(evaluator: Evaluator, name: str, values: list[Any], at: At) -> Any:
     """Call a function of the language, on whole columns where that gives the same."""
-    result = vector.built_in(name, values)
-    return evaluator.or_each(result, BUILT_INS[name], values, at)
+    return evaluator.or_each(vector.built_in(name, values), BUILT_INS[name], values, at)

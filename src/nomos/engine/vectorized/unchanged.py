@@ -30,8 +30,7 @@ def compared_functions(
         return frozenset()
     block = ast.Module(list(spec.code.statements), [])
     calls = [n for n in ast.walk(block) if isinstance(n, ast.Call)]
-    judges = _functions_of_answers(block, calls, models)
-    models = {*models} - judges
+    models = {*models} - _functions_of_answers(block, calls, models)
     asked = [call for call in calls if _name_of(call.func) in models]
     given = {_shape_of(spec, call) for call in asked}
     called = {id(call.func) for call in calls}
@@ -126,10 +125,10 @@ def are_equal(one: Any, other: Any) -> bool:
     """Tell whether inputs are equal, NaN and NaN as well."""
     if one is other:
         return True
-    if is_tensor(one) or is_tensor(other):
-        one, other = to_host(one), to_host(other)
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return one.shape == other.shape and bool(_equal_cells(one, other).all())
+    if is_tensor(one) or is_tensor(other):
+        return are_equal(to_host(one), to_host(other))
     if isinstance(one, list | tuple) and type(one) is type(other):
         return len(one) == len(other) and all(map(are_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
@@ -159,17 +158,9 @@ def find_equal(one: Any, other: Any, count: int) -> Array:
     if is_tensor(one) and is_tensor(other) and one.shape == other.shape:
         equal = (one == other) | ((one != one) & (other != other))
         return np.asarray(to_host(equal.reshape(count, -1).all(1)))
-    are_arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
-    if (
-        are_arrays
-        and one.shape == other.shape
-        and one.ndim
-        and "O"
-        not in (
-            one.dtype.kind,
-            other.dtype.kind,
-        )
-    ):
+    sides = [v for v in (one, other) if isinstance(v, np.ndarray) and v.ndim]
+    plain = [side.shape for side in sides if side.dtype != object]
+    if len(plain) == 2 and plain[0] == plain[1]:
         return _equal_records(one.reshape(count, -1), other.reshape(count, -1))
     pairs = zip(each(one, count), each(other, count), strict=True)
     return np.array([are_equal(a, b) for a, b in pairs], dtype=bool)
@@ -209,9 +200,8 @@ class Compared:
     """What the cases of a chunk were first asked about, and whether all else was equal."""
 
     def __init__(self, count: int) -> None:
-        self.first: list[Any] = [
-            None
-        ] * count  # of each case, where it was asked in parts
+        # Of each case, where it was asked in parts.
+        self.first: list[Any] = [None] * count
         self.column: Sequence[Any] | None = None  # or of all of them, at once
         self.asked = np.zeros(count, dtype=bool)
         self.again = np.zeros(count, dtype=bool)

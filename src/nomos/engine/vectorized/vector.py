@@ -189,13 +189,9 @@ def _isclose_columns(
 
 
 COMPARE = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
+    ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
 
 
 def compare(operator: str, left: Any, right: Any) -> Array | None:

@@ -175,9 +175,8 @@ def quantifier(
         return None
     items = _items_of(evaluator, expr.size)
     try:
-        names = {
-            n: c for p in parts for n, c in items.names(p, scope, *expr.indices).items()
-        }
+        named = [items.names(part, scope, *expr.indices) for part in parts]
+        names = {name: column for one in named for name, column in one.items()}
     except _NotWide:
         return None
     count, size = evaluator.chunk.count(at), expr.size
@@ -261,9 +260,8 @@ def list_of_answers(
         size += 1
     calls = [node for node in core.walk(body) if isinstance(node, core.Call)]
     batched = [evaluator.program.find_batched(call.function) for call in calls]
-    is_plain = all(one is not None for one in batched) and not any(
-        c.draws for c in calls
-    )
+    draws = any(call.draws for call in calls)
+    is_plain = all(one is not None for one in batched) and not draws
     if (
         size < _FEWEST
         or not is_plain

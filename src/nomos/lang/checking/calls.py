@@ -9,68 +9,42 @@ from typing import Literal
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking import types
 from nomos.lang.checking.dates import read_date, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.scope import Scope
-from nomos.lang.checking.types import (
-    DATES,
-    INTEGER,
-    ORDERED,
-    TRUTH,
-    check_types,
-    common_type,
-    list_names,
-    wrong_count,
-    wrong_type,
-)
 from nomos.lang.reading import syntax
-from nomos.lang.types import (
-    BUILT_IN,
-    NUMBERS,
-    OVERRIDABLE,
-    Function,
-    Type,
-)
+from nomos.lang.reading.habits import remedies
+from nomos.lang.types import BUILT_IN, NUMBERS, OVERRIDABLE, Function, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
-# Functions of Python and SQL, and what the language has for them.
-FUNCTIONS_ELSEWHERE = {
-    **{word: f"write `{word} i in xs: e`" for word in ("count", "avg")},
-    **dict.fromkeys(("avg", "average"), "write `mean i in xs: e`"),
-    **dict.fromkeys(("ifelse", "iif", "if_else"), "write `if c then a else b`"),
-    **dict.fromkeys(("allclose", "approx"), "write `isclose(a, b, abs := 0.1)`"),
-    **dict.fromkeys(("uniform", "random"), "write `randReal(a, b)`"),
-    **dict.fromkeys(("median", "argmax", "argmin", "distinct"), ""),
-    "map": "write `[e for x in xs]`",
-    "all": "write `forall i in xs: e`",
-    "any": "write `exists i in xs: e`",
-    "range": "write the first and the last: `in 0..2`",
-    **dict.fromkeys(("isnan", "isna", "isnull", "is_null"), "write `missing(a)`"),
-    "pow": "write `a ** b`",
-    "not": "write `!`",
-    **dict.fromkeys(("float", "int", "str", "bool"), "convert it in the block"),
-}
 _FOLDS = ("sum", "mean", "min", "max")  # quantifiers of values, not of truths
 # What the arguments of a built-in function may be.
 _TAKES = {
-    "randInt": (INTEGER | DATES, "integers"),
-    "randReal": (NUMBERS | DATES, "numbers"),
+    "randInt": (types.INTEGER | types.DATES, "integers"),
+    "randReal": (NUMBERS | types.DATES, "numbers"),
     "unseen": (frozenset({Type.STRING}), "the name of a level in quotes"),
-    "date": (DATES, 'a date in quotes, such as `"2024-01-31"`,'),
+    "date": (types.DATES, 'a date such as `"2024-01-31"`'),
     "days": (NUMBERS, "a number"),
     "strConcat": (frozenset({Type.STRING}), "strings"),
     "len": (
         frozenset({Type.STRING, Type.RECORD, Type.LIST}),
         "a list, string or record",
     ),
-    "min": (ORDERED, "numbers or strings"),
-    "max": (ORDERED, "numbers or strings"),
+    "min": (types.ORDERED, "numbers or strings"),
+    "max": (types.ORDERED, "numbers or strings"),
     "abs": (NUMBERS, "numbers"),
     "isclose": (NUMBERS | {Type.RECORD}, "numbers, vectors or records"),
-    "norm": (frozenset({Type.RECORD}), "a vector"),
+    "norm": (types.RECORD, "a vector"),
     **dict.fromkeys(("sqrt", "exp", "log"), (NUMBERS, "numbers or vectors")),
     **dict.fromkeys(("sum", "mean"), (frozenset(), "a list or a vector")),
     "round": (NUMBERS, "numbers"),
+}
+# Those behind the first and so many like it, where they are of another kind.
+_LATER = {
+    "isclose": (1, NUMBERS, "numbers"),
+    "norm": (0, NUMBERS, "1, 2 or `inf`"),
+    "round": (0, types.INTEGER, "a number of digits"),
 }
 
 
@@ -79,10 +53,10 @@ def check_body(scope: Scope, word: str, body: core.Expr) -> Type:
     what = f"`{word}`"
     check_no_names(scope, what, (body,))
     if word not in _FOLDS:
-        check_types(scope, what, TRUTH, "a truth value", body)
+        types.check_types(scope, what, types.TRUTH, "a truth value", body)
         return Type.INT if word == "count" else Type.BOOL
-    wanted = ORDERED if word in ("min", "max") else NUMBERS
-    check_types(scope, what, wanted, "numbers", body)
+    wanted = types.ORDERED if word in ("min", "max") else NUMBERS
+    types.check_types(scope, what, wanted, "numbers", body)
     if body.type not in wanted:
         return Type.UNKNOWN
     return Type.REAL if word == "mean" else body.type
@@ -106,13 +80,10 @@ def resolve_call(
         return set_feature(scope, arguments[0], arguments[1], arguments[2], span)
     if known is BUILT_IN.get(name):
         return _built_in(scope, name, arguments, span)
-    for given in arguments:
-        if known.batched and len(arguments) == 1 and given.type is Type.LIST:
-            help, got = (
-                f"ask for each of them: `[{name}(x) for x in xs]`",
-                given.type.value,
-            )
-            wrong_type(scope, given.span, f"`{name}`", "a record", got, help)
+    asked = arguments if known.batched and len(arguments) == 1 else ()
+    for one in asked:
+        if one.type is Type.LIST or (types.is_index(scope, one) and scope.has_features):
+            types.check_types(scope, f"`{name}`", types.RECORD, "a record", one)
     return core.Call(name, arguments, known.draws, span=span, type=known.returns)
 
 
@@ -128,15 +99,15 @@ def resolve_function(
     if known is None:
         if scope.offer is not None:
             names = sorted({*scope.offer.functions, *BUILT_IN})
-            listed = list_names(names)
-            help = FUNCTIONS_ELSEWHERE.get(name.lower())
+            listed = types.list_names(names)
+            help = remedies("functions").get(name.lower())
             if help is None and name not in _PYTHON_NAMES:
                 help = suggest_nearest(name, names)
             scope.report(Code.UNKNOWN_FUNCTION, at, name=name, known=listed, help=help)
         return None
     most = inf if known.most is None else known.most
     if count is not None and not known.least <= count <= most:
-        wrong_count(scope, at, name, known.takes, count)
+        types.wrong_count(scope, at, name, known.takes, count)
         return None
     return known
 
@@ -161,11 +132,12 @@ def _built_in(
     if name in ("min", "max") and not others:
         wanted, words = frozenset(), "two values or more"
     check_no_names(scope, what, arguments)
-    if name in ("isclose", "norm"):
-        tolerances = others[1:] if name == "isclose" else others
-        check_types(scope, what, NUMBERS, "numbers", *tolerances)
-        others = others[:1] if name == "isclose" else []
-    check_types(scope, what, wanted, words, first, *(() if name == "round" else others))
+    alike = others
+    if name in _LATER:
+        count, kinds, said = _LATER[name]
+        alike = others[:count]
+        types.check_types(scope, what, kinds, said, *others[count:])
+    types.check_types(scope, what, wanted, words, first, *alike)
     match name:
         case "randInt" | "randReal":
             check_ends(scope, first, others[0], span)
@@ -180,13 +152,12 @@ def _built_in(
         case "date" | "days" if name == "days" or first.type is Type.DATE:
             return replace(first, span=span)  # else a text of a record without a schema
         case "min" | "max" if others:
-            type_ = common_type(arguments)
+            type_ = types.common_type(arguments)
         case "abs":
             type_ = first.type
         case "sqrt" | "exp" | "log" if first.type in NUMBERS:
             type_ = Type.REAL
         case "round":
-            check_types(scope, what, INTEGER, "a number of digits", *others)
             type_ = first.type if others else Type.INT
         case _:
             pass
@@ -198,7 +169,7 @@ def _name_level(scope: Scope, level: core.Expr, span: Span) -> core.Expr:
         return core.Unseen(level.value, span=span, type=Type.STRING)
     if level.type is Type.STRING:
         words = _TAKES["unseen"][1]
-        wrong_type(scope, level.span, "`unseen`", words, "one that may vary")
+        types.wrong_type(scope, level.span, "`unseen`", words, "one that may vary")
     return level
 
 
@@ -209,7 +180,7 @@ def check_no_names(scope: Scope, what: str, values: Sequence[core.Expr]) -> None
         if known is not None and known.type is Type.STRING and known.levels:
             help = "compare them with each other: `if a <= b then a else b`"
             got = f"`{known.name}`, which is a name"
-            wrong_type(scope, value.span, what, "numbers", got, help)
+            types.wrong_type(scope, value.span, what, "numbers", got, help)
 
 
 def check_ends(scope: Scope, low: core.Expr, high: core.Expr, span: Span) -> None:
@@ -232,10 +203,8 @@ def balance_chain(
     if len(parts) == 1:
         return parts[0]
     half = (len(parts) + 1) // 2
-    left, right = (
-        balance_chain(operator, parts[:half]),
-        balance_chain(operator, parts[half:]),
-    )
+    left = balance_chain(operator, parts[:half])
+    right = balance_chain(operator, parts[half:])
     span = left.span.to(right.span)
     return core.Logic(operator, left, right, span=span, type=Type.BOOL)
 
@@ -245,12 +214,13 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     drawn: str | None = None
     index: core.Expr | None = None
     if isinstance(record, core.Index) and isinstance(record.items, core.Variable):
-        if record.items.name in scope.sizes and _is_input(scope, record.items.name):
-            drawn, index = record.items.name, record.index
+        name = record.items.name
+        if name in scope.sizes and scope.symbols[name].drawn is not None:
+            drawn, index = name, record.index
     elif record.type is Type.LIST:
         help = "ask for the label of one of them: `label(xs[0])`"
         got = Type.LIST.value
-        wrong_type(scope, record.span, "`label`", "an input", got, help)
+        types.wrong_type(scope, record.span, "`label`", "an input", got, help)
         return core.Label("", span=span)
     elif isinstance(record, core.Variable):
         if record.name not in scope.symbols:
@@ -262,7 +232,3 @@ def resolve_label(scope: Scope, record: core.Expr, span: Span) -> core.Expr:
     elif scope.offer is not None and not scope.offer.has_labels:
         scope.report(Code.NO_LABELS, span)
     return core.Label(drawn or "", index, span=span)
-
-
-def _is_input(scope: Scope, name: str) -> bool:
-    return scope.symbols[name].drawn is not None

@@ -8,19 +8,13 @@ from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Severity, Source, Span
 from nomos.lang import core
+from nomos.lang.checking import repeats
 from nomos.lang.checking.declarations import Library, Shared, Value
 from nomos.lang.checking.expressions import elaborate_condition, elaborate_expr
 from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.outputs import check_outputs_matter
 from nomos.lang.checking.pairs import elaborate_pairs
 from nomos.lang.checking.rates import check_campaign_ensures, speaks_of_rates
-from nomos.lang.checking.repeats import (
-    declare_repeats,
-    index_outputs,
-    repeat_block,
-    require_repeats,
-    resolve_times,
-)
 from nomos.lang.checking.scope import Role, Scope, Symbol
 from nomos.lang.python.code import check_block
 from nomos.lang.reading import syntax
@@ -85,7 +79,7 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     _declare_names(scope, origin)
     if parsed.is_library:
         return Checked(source, None, _sort_diagnostics(source, scope.diagnostics))
-    times = resolve_times(scope, tree, origin.values, _resolve_list_size)
+    times = repeats.resolve_times(scope, tree, origin.values, _resolve_list_size)
     variables, requires = _elaborate_guarded(scope, tree)
     pairs, together = elaborate_pairs(scope, tree.inputs)
     block = None if tree.block is None else check_block(scope, tree.block, tree.outputs)
@@ -93,8 +87,8 @@ def check_origin(origin: Origin, kept: Kept | None = None) -> Checked:
     written = tree.ensures
     later: tuple[core.Let, ...] = ()
     if times:
-        declare_repeats(scope, times, tree.span)
-        written = require_repeats(scope, written, times, origin.values)
+        repeats.declare_repeats(scope, times, tree.span)
+        written = repeats.require_repeats(scope, written, times, origin.values)
     else:
         later = _elaborate_variables(scope, tree.later_variables)
     repeated = tree if times else None
@@ -122,7 +116,7 @@ def _build_spec(
     outputs = tuple(declaration.name.name for declaration in tree.outputs)
     code, k = block
     if times:
-        code, k = repeat_block(code, outputs, times), k and k * times
+        code, k = repeats.repeat_block(code, outputs, times), k and k * times
     return core.Spec(
         name=origin.name,
         description=tree.description,
@@ -155,8 +149,7 @@ _SILENCE = re.compile(r"(?:#|//|/\*)\s*nomos:\s*ignore\[([a-z0-9, -]+)\]")
 def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
     if diagnostic.severity is not Severity.WARNING:
         return False
-    line = source.line(source.line_at(diagnostic.at.start))
-    found = _SILENCE.search(line)
+    found = _SILENCE.search(source.line(source.line_at(diagnostic.at.start)))
     codes = [] if found is None else found[1].split(",")
     return diagnostic.code.slug in [code.strip() for code in codes]
 
@@ -164,9 +157,8 @@ def _is_silenced(source: Source, diagnostic: Diagnostic) -> bool:
 def _declare_names(scope: Scope, origin: Origin) -> None:
     tree = origin.parsed.spec
     for imported in tree.imports:
-        scope.declare_name(
-            imported.name, Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
-        )
+        symbol = Symbol(Role.IMPORT, Type.UNKNOWN, imported.name.span)
+        scope.declare_name(imported.name, symbol)
     Shared(scope, tree, origin.libraries, origin.values).declare_all(tree.shared)
     # Of a domain that is not to be had, nobody knows what its inputs are.
     type_ = Type.UNKNOWN if tree.imports else Type.RECORD
@@ -316,7 +308,7 @@ def _elaborate_statement(
     word = "requires" if isinstance(statement, syntax.Requires) else "ensures"
     condition = statement.condition
     if repeated is not None:
-        condition = index_outputs(scope, repeated, condition)
+        condition = repeats.index_outputs(scope, repeated, condition)
     test = elaborate_condition(scope, condition, f"`{word}`")
     if test.span is not statement.condition.span:
         test = replace(test, span=statement.condition.span)
@@ -330,9 +322,7 @@ def _elaborate_statement(
 
 
 def _elaborate_ensures(
-    scope: Scope,
-    ensures: tuple[syntax.Ensures, ...],
-    repeated: syntax.Spec | None,
+    scope: Scope, ensures: tuple[syntax.Ensures, ...], repeated: syntax.Spec | None
 ) -> tuple[
     tuple[core.Rate, ...], tuple[core.Condition, ...], tuple[core.Condition, ...]
 ]:

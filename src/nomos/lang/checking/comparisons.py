@@ -19,10 +19,8 @@ def elaborate_comparison(
     sign = cast('Literal["==", "!=", "<", "<=", ">", ">="]', operator)
     left, right = read_dates(left, right)
     known = levels_of(scope, left), levels_of(scope, right)
-    left, right = (
-        position_of(scope, known[1], left),
-        position_of(scope, known[0], right),
-    )
+    left = position_of(scope, known[1], left)
+    right = position_of(scope, known[0], right)
     made = core.Compare(sign, left, right, span=span, type=Type.BOOL)
     _warn_of_missing(scope, made)
     if operator not in ("==", "!="):
@@ -48,9 +46,8 @@ def elaborate_comparison(
 
 def _warn_of_missing(scope: Scope, test: core.Compare) -> None:
     """Warn of comparisons that are meant to tell whether a value is missing."""
-    shown = [
-        " ".join(scope.source.slice(s.span).split()) for s in (test.left, test.right)
-    ]
+    sides = [scope.source.slice(s.span) for s in (test.left, test.right)]
+    shown = [" ".join(side.split()) for side in sides]
     word = "missing" if "missing" in shown else "null"
     is_read = any(isinstance(s, core.GetFeature) for s in (test.left, test.right))
     if word in shown and (is_read or word == "missing"):

@@ -1,7 +1,8 @@
 """Declare what `param`, `def` and `use` bring to a spec."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from nomos.diagnostics import Code, Diagnostic, Source
 from nomos.lang import core
@@ -18,12 +19,9 @@ from nomos.lang.writing.format import format_expr
 Value = int | float | str | bool
 Library = Source | str  # a file to `use`, or why it cannot be read
 TYPES = {
-    "int": Type.INT,
-    "real": Type.REAL,
-    "bool": Type.BOOL,
-    "string": Type.STRING,
+    "int": Type.INT, "real": Type.REAL, "bool": Type.BOOL, "string": Type.STRING,
     "date": Type.DATE,
-}
+}  # fmt: skip
 _LARGEST = 5000  # nodes of a definition, with all that it uses
 _LONGEST_SHOWN = 60  # characters of a definition that a note repeats
 _DRAWS = ("randInt", "randReal")
@@ -51,7 +49,7 @@ class Shared:
 
     def declare_all(self, statements: tuple[syntax.Shared, ...]) -> None:
         """Declare all of it, in order."""
-        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
+        self._note_ahead(statements)
         for statement in statements:
             match statement:
                 case syntax.Use():
@@ -60,6 +58,9 @@ class Shared:
                     self._declare_param(statement)
                 case syntax.Def():
                     self._declare_definition(statement)
+
+    def _note_ahead(self, statements: Iterable[syntax.Shared]) -> None:
+        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
 
     def _declare_library(self, use: syntax.Use) -> None:
         path, at = use.path.value, use.path.span
@@ -74,7 +75,7 @@ class Shared:
             self.scope.report(Code.INVALID_LIBRARY, at, path=path, reason=reason)
             return
         outer, self.source, self.use = self.source, library, use
-        self.ahead |= {s.name.name for s in statements if isinstance(s, syntax.Def)}
+        self._note_ahead(statements)
         for statement in statements:
             line = library.line_at(statement.span.start)
             with self.scope.reporting_at(at, f"in {path}, line {line}"):
@@ -104,9 +105,8 @@ class Shared:
                 )
             elif not is_of_type(value, wanted):
                 help = f"give {wanted.value}, or change its type"
-                self._report_declaration(
-                    node, node.value, f"is no {node.type.name}", help
-                )
+                said = f"is no {node.type.name}"
+                self._report_declaration(node, node.value, said, help)
             else:
                 value, type_ = (float(value) if wanted is Type.REAL else value), wanted
         param = self._add_limits(node, core.Param(node.name.name, type_, value))
@@ -119,7 +119,8 @@ class Shared:
         allowed = node.allowed
         if allowed is None:
             return param
-        values = [self._require_constant(node, part)[0] for part in children(allowed)]
+        parts = children(allowed)
+        values: list[Any] = [self._require_constant(node, part)[0] for part in parts]
         kind = Type.REAL if param.type in NUMBERS else param.type
         if not all(is_of_type(value, kind) for value in values):
             help = f"its type is {param.type.value}"
@@ -129,13 +130,10 @@ class Shared:
             return replace(param, one_of=tuple(values))
         if param.type not in NUMBERS | {Type.DATE}:
             help = f"list what it may be: `in {{{param.value!r}}}`"
-            self._report_declaration(
-                node, allowed, "has a range, but is no number", help
-            )
+            said = "has a range, but is no number"
+            self._report_declaration(node, allowed, said, help)
             return param
         low, high = values
-        assert isinstance(low, int | float)
-        assert isinstance(high, int | float)
         return replace(param, low=low, high=high)
 
     def _require_constant(
@@ -170,35 +168,25 @@ class Shared:
             self.scope.definitions[node.name.name] = definition
 
     def _check_parameters(self, node: syntax.Def) -> None:
-        seen: set[str] = set()
-        for parameter in node.parameters:
-            if parameter.name in seen:
-                at, line = parameter.span, self.source.line_at(parameter.span.start)
-                self.scope.report(
-                    Code.DECLARED_TWICE, at, name=parameter.name, line=line
-                )
-            seen.add(parameter.name)
+        for place, parameter in enumerate(node.parameters):
+            if parameter.name in (other.name for other in node.parameters[:place]):
+                line = self.source.line_at(parameter.span.start)
+                words = {"name": parameter.name, "line": line}
+                self.scope.report(Code.DECLARED_TWICE, parameter.span, **words)
 
     def _check_definition_names(self, node: syntax.Def) -> None:
         """Report what is no parameter, no param and no earlier definition."""
-        own = {parameter.name for parameter in node.parameters}
         nodes = list(walk(node.body))
-        indices = {
-            index.name
-            for inner in nodes
-            if isinstance(inner, syntax.Quantifier)
-            for index in inner.indices
-        }
-        own |= {n.item.name for n in nodes if isinstance(n, syntax.Comprehension)}
+        bound = [*node.parameters]
         for inner in nodes:
-            match inner:
-                case syntax.Name():
-                    if inner.name not in own | indices | {"MAX_INT", "inf"}:
-                        self._check_free(node, inner)
-                case syntax.Call(function=function):
-                    self._check_definition_call(node, function)
-                case _:
-                    pass
+            bound += getattr(inner, "indices", ())
+            bound += [inner.item] if isinstance(inner, syntax.Comprehension) else []
+        own = {name.name for name in bound} | {"MAX_INT", "inf"}
+        for inner in nodes:
+            if isinstance(inner, syntax.Name) and inner.name not in own:
+                self._check_free(node, inner)
+            if isinstance(inner, syntax.Call):
+                self._check_definition_call(node, inner.function)
 
     def _check_free(self, node: syntax.Def, name: syntax.Name) -> None:
         if name.name in self.scope.params:

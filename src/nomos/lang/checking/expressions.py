@@ -7,8 +7,8 @@ from typing import Any, Literal, assert_never, cast
 from nomos.diagnostics import Code, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
+from nomos.lang.checking import types
 from nomos.lang.checking.calls import (
-    FUNCTIONS_ELSEWHERE,
     balance_chain,
     check_body,
     check_ends,
@@ -19,18 +19,9 @@ from nomos.lang.checking.dates import check_arithmetic, read_dates
 from nomos.lang.checking.features import get_feature, levels_of, set_feature
 from nomos.lang.checking.rates import elaborate_rate, is_rate
 from nomos.lang.checking.scope import Definition, Role, Scope
-from nomos.lang.checking.types import (
-    INTEGER,
-    TRUTH,
-    check_types,
-    common_type,
-    is_indexed,
-    wrong_count,
-    wrong_type,
-)
 from nomos.lang.nodes import children
 from nomos.lang.reading import syntax
-from nomos.lang.reading.habits import METHODS
+from nomos.lang.reading.habits import method_remedy, remedies
 from nomos.lang.reading.tree import operands_of, operator_chain
 from nomos.lang.types import BUILT_IN, MAX_INT, NUMBERS, Type
 
@@ -63,14 +54,12 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
         case syntax.Named(value=value):
             return elaborate_expr(scope, value)
         case syntax.Given(event=event):
-            scope.report(
-                Code.INVALID_RATE, span, reason="`|` stands in `rate(...)` alone"
-            )
+            reason = "`|` stands in `rate(...)` alone"
+            scope.report(Code.INVALID_RATE, span, reason=reason)
             return elaborate_expr(scope, event)
         case syntax.Unary(operator=operator, operand=operand):
-            return _elaborate_unary(
-                scope, operator, elaborate_expr(scope, operand), span
-            )
+            inner = elaborate_expr(scope, operand)
+            return _elaborate_unary(scope, operator, inner, span)
         case syntax.Binary(operator=operator) if operator in _ARITHMETIC:
             return _elaborate_arithmetic(scope, expr)
         case syntax.Binary(operator=operator) if operator in _LOGIC:
@@ -95,7 +84,7 @@ def elaborate_expr(scope: Scope, expr: syntax.Expr) -> core.Expr:
 def elaborate_condition(scope: Scope, expr: syntax.Expr, what: str) -> core.Expr:
     """Elaborate the expression of a `requires` or `ensures`."""
     test = elaborate_expr(scope, expr)
-    check_types(scope, what, TRUTH, "a truth value", test)
+    types.check_types(scope, what, types.TRUTH, "a truth value", test)
     return test
 
 
@@ -127,9 +116,9 @@ def _elaborate_unary(
     scope: Scope, operator: str, operand: core.Expr, span: Span
 ) -> core.Expr:
     if operator == "!":
-        check_types(scope, "`!`", TRUTH, "a truth value", operand)
+        types.check_types(scope, "`!`", types.TRUTH, "a truth value", operand)
         return core.Not(operand, span=span, type=Type.BOOL)
-    fits = check_types(scope, "`-`", NUMBERS, "a number", operand)
+    fits = types.check_types(scope, "`-`", NUMBERS, "a number", operand)
     if isinstance(operand, core.Constant) and type(operand.value) in (int, float):
         number = cast("int | float", operand.value)
         return core.Constant(-number, span=span, type=operand.type)
@@ -154,7 +143,7 @@ def _elaborate_arithmetic(scope: Scope, expr: syntax.Binary) -> core.Expr:
 def _elaborate_logic(scope: Scope, expr: syntax.Binary) -> core.Expr:
     """Elaborate a chain of one operator; `a ==> b ==> c` is `(a && b) ==> c`."""
     parts = [elaborate_expr(scope, part) for part in operands_of(expr)]
-    check_types(scope, f"`{expr.operator}`", TRUTH, "truth values", *parts)
+    types.check_types(scope, f"`{expr.operator}`", types.TRUTH, "truth values", *parts)
     if expr.operator != "==>":
         return balance_chain(cast('Literal["&&", "||"]', expr.operator), parts)
     premise, span = balance_chain("&&", parts[:-1]), scope.place_of(expr.span)
@@ -166,7 +155,9 @@ def _elaborate_membership(scope: Scope, expr: syntax.Membership) -> core.Expr:
     span, given = scope.place_of(expr.span), elaborate_expr(scope, expr.subject)
     if not isinstance(expr.allowed, syntax.OneOf | syntax.Between):
         items = elaborate_expr(scope, expr.allowed)
-        check_types(scope, "`in`", frozenset({Type.LIST}), "a list or a set", items)
+        types.check_types(
+            scope, "`in`", frozenset({Type.LIST}), "a list or a set", items
+        )
         return core.Contains(given, items, span=span, type=Type.BOOL)
     is_simple = isinstance(given, core.Variable | core.Constant)
     name = scope.fresh_name("value")
@@ -203,17 +194,17 @@ def _elaborate_conditional(scope: Scope, expr: syntax.Conditional) -> core.Expr:
     if known and type_family(yes.type) != type_family(no.type):
         what = f"`if` with {yes.type.value} behind `then`"
         wanted = "the same behind `else`"
-        wrong_type(scope, no.span, what, wanted, no.type.value)
-    type_, span = common_type((yes, no)), scope.place_of(expr.span)
+        types.wrong_type(scope, no.span, what, wanted, no.type.value)
+    type_, span = types.common_type((yes, no)), scope.place_of(expr.span)
     return core.Conditional(test, yes, no, span=span, type=type_)
 
 
 def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
     items, span = elaborate_expr(scope, expr.subject), scope.place_of(expr.span)
-    if not is_indexed(scope, items):
+    if not types.is_indexed(scope, items):
         help = "read a feature with `x.name`, change it with `x[name := value]`"
         wanted, got = "a list", items.type.value
-        wrong_type(scope, items.span, "`[...]`", wanted, got, help)
+        types.wrong_type(scope, items.span, "`[...]`", wanted, got, help)
         return core.Index(items, core.Constant(0, span=span), span=span)
     if isinstance(expr.index, syntax.Name) and not scope.has_value(expr.index.name):
         name = expr.index.name
@@ -221,12 +212,14 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
         scope.report_undeclared(expr.index.span, name, scope.value_names(), help)
         return core.Index(items, core.Constant(0, span=span), span=span)
     index = elaborate_expr(scope, expr.index)
-    check_types(scope, "an index", INTEGER, "an integer", index)
+    types.check_types(scope, "an index", types.INTEGER, "an integer", index)
     if not isinstance(items, core.Variable) or items.name not in scope.sizes:
         number = index.value if isinstance(index, core.Constant) else 0
         if isinstance(number, int) and number < 0:
             help = "items are counted from 0; the last is `ds[len(ds) - 1]`"
-            wrong_type(scope, index.span, "an index", "0 or more", str(number), help)
+            types.wrong_type(
+                scope, index.span, "an index", "0 or more", str(number), help
+            )
         return core.Index(items, index, span=span)
     type_ = Type.UNKNOWN if scope.offer is None else scope.offer.input_type
     if isinstance(index, core.Constant) and type(index.value) is int:
@@ -240,9 +233,9 @@ def _elaborate_index(scope: Scope, expr: syntax.Index) -> core.Expr:
 
 def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.Expr:
     over = elaborate_expr(scope, expr.over)
-    if not is_indexed(scope, over):
+    if not types.is_indexed(scope, over):
         wanted, got = "a list or a vector", over.type.value
-        wrong_type(scope, over.span, "`for`", wanted, got)
+        types.wrong_type(scope, over.span, "`for`", wanted, got)
     type_, members = Type.UNKNOWN, tuple[str, ...]()
     if isinstance(over, core.Variable):
         size = scope.sizes.get(over.name, 0)
@@ -265,17 +258,16 @@ def _elaborate_comprehension(scope: Scope, expr: syntax.Comprehension) -> core.E
 def _elaborate_quantifier(scope: Scope, expr: syntax.Quantifier) -> core.Expr:
     over, what = elaborate_expr(scope, expr.over), f"`{expr.word}`"
     size = scope.sizes.get(over.name) if isinstance(over, core.Variable) else None
-    if size is None and not is_indexed(scope, over):
+    if size is None and not types.is_indexed(scope, over):
         help = f"name a list: `input xs[10];`, then `{expr.word} i in xs`"
         wanted, got = "a list or a vector", over.type.value
-        wrong_type(scope, over.span, what, wanted, got, help)
+        types.wrong_type(scope, over.span, what, wanted, got, help)
     outer, bound = scope.local, scope.bound
     names = []
     for index in expr.indices:
         scope.check_index(index)
         name = scope.fresh_name(index.name)
-        span = scope.place_of(index.span)
-        variable = core.Variable(name, span=span, type=Type.INT)
+        variable = core.Variable(name, span=scope.place_of(index.span), type=Type.INT)
         scope.local = {**scope.local, index.name: variable}
         scope.bound |= {name}
         names.append(name)
@@ -308,7 +300,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
         symbol = scope.symbols.get(qualifier.name)
         if symbol is not None and symbol.kind is not Role.IMPORT:
             words = {"found": f"`{qualifier.name}`", "expected": "a domain's name"}
-            remedy = METHODS.get(expr.function.name, METHODS[""])
+            remedy = method_remedy(expr.function.name)
             scope.report(Code.SYNTAX_ERROR, qualifier.span, **words, help=remedy)
             subject = core.Variable(qualifier.name, span=qualifier.span)
             return core.Call(expr.function.name, (subject,), span=expr.span)
@@ -322,7 +314,7 @@ def _elaborate_call(scope: Scope, expr: syntax.Call) -> core.Expr:
                 usual = (
                     "only the functions of the imported domain have a dot before them"
                 )
-                known = FUNCTIONS_ELSEWHERE.get(function_name)
+                known = remedies("functions").get(function_name)
                 help = known or suggest_nearest(qualifier.name, imports) or usual
             scope.report_undeclared(qualifier.span, qualifier.name, imports, help)
     span, function = scope.place_of(expr.span), expr.function
@@ -353,7 +345,7 @@ def _elaborate_arguments(scope: Scope, expr: syntax.Call) -> tuple[core.Expr, ..
         value = elaborate_expr(scope, argument.value)
         position = taken.index(name) + 2 if name in taken else 0
         if position < len(arguments) or name in found:
-            help = "only `isclose` has them: `isclose(a, b, rel := 0.01, abs := 0)`"
+            help = "`isclose(a, b, rel := 0.01, abs := 0)` alone has them, each once"
             words = {"found": f"`{name} :=`", "expected": "a plain argument"}
             scope.report(Code.SYNTAX_ERROR, span, **words, help=help)
         found[name] = value
@@ -377,7 +369,7 @@ def _inline_definition(
     parameters = definition.node.parameters
     if len(parameters) != len(arguments):
         takes = f"{len(parameters)} argument{'' if len(parameters) == 1 else 's'}"
-        wrong_count(scope, function.span, function.name, takes, len(arguments))
+        types.wrong_count(scope, function.span, function.name, takes, len(arguments))
         return core.Call(function.name, arguments, span=span)
     outer, bound = scope.local, scope.bound
     local: dict[str, core.Expr] = {}

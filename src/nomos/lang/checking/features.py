@@ -7,7 +7,13 @@ from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang import core
 from nomos.lang.checking.dates import read_date
 from nomos.lang.checking.scope import Scope
-from nomos.lang.checking.types import check_types, common_type, list_names, wrong_type
+from nomos.lang.checking.types import (
+    RECORD,
+    check_types,
+    common_type,
+    list_names,
+    wrong_type,
+)
 from nomos.lang.types import NUMBERS, FeatureType, Type
 
 _LEVELLED = (Type.STRING, Type.INT)  # of known features
@@ -49,22 +55,17 @@ def levels_of(scope: Scope, value: core.Expr) -> FeatureType | None:
             return scope.levels.get(name)
         case core.Index(items=core.Variable(name=name)):
             return scope.levels.get(core.item_name(name, 0)) or scope.levels.get(name)
-        case (
-            core.Index(items=inner)
-            | core.Comprehension(body=inner)
-            | core.Apply(body=inner)
-        ):
+        case core.Index(items=inner):
+            return levels_of(scope, inner)
+        case core.Comprehension(body=inner) | core.Apply(body=inner):
             return levels_of(scope, inner)
         case core.Conditional(yes=yes, no=no):
             return levels_of(scope, yes) or levels_of(scope, no)
         case core.Call(function=name):
             orders = {} if scope.offer is None else scope.offer.orders
-            known = name in orders
-            return (
-                FeatureType(name, Type.STRING, orders[name], False, True)
-                if known
-                else None
-            )
+            if name not in orders:
+                return None
+            return FeatureType(name, Type.STRING, orders[name], False, True)
         case core.GetFeature(record=record, key=key) if value.type in _LEVELLED:
             return _resolve_feature(scope, record, key, "`getFeat`")
         case _:
@@ -83,13 +84,9 @@ def check_level(scope: Scope, known: FeatureType | None, value: core.Expr) -> No
     if isinstance(value, core.Unseen):
         _check_unseen(scope, known, value)
     elif isinstance(value.value, str) and value.value not in levels:
-        shown, help = (
-            list_names([f'"{x}"' for x in levels]),
-            suggest_nearest(value.value, levels),
-        )
-        scope.report(
-            Code.UNKNOWN_LEVEL, value.span, name=value.value, known=shown, help=help
-        )
+        words = {"name": value.value, "known": list_names([f'"{x}"' for x in levels])}
+        help = suggest_nearest(value.value, levels)
+        scope.report(Code.UNKNOWN_LEVEL, value.span, **words, help=help)
 
 
 def _check_unseen(scope: Scope, known: FeatureType, value: core.Unseen) -> None:
@@ -124,7 +121,7 @@ def _resolve_feature(
     scope: Scope, record: core.Expr, key: core.Expr, what: str
 ) -> FeatureType | None:
     """Return the feature that a key names; None where it is not known."""
-    check_types(scope, what, frozenset({Type.RECORD}), "a record", record)
+    check_types(scope, what, RECORD, "a record", record)
     named = frozenset({Type.INT, Type.STRING})
     check_types(scope, what, named, "a feature's name or number", key)
     features = None if scope.offer is None else scope.offer.features
@@ -132,9 +129,8 @@ def _resolve_feature(
         return None
     if not isinstance(key, core.Constant) or type(key.value) not in (int, str):
         return None
-    names = [feature.name for feature in features]
-    name = str(key.value)
-    found: dict[object, FeatureType] = {f.name: f for f in features}
+    names, name = [feature.name for feature in features], str(key.value)
+    found: dict[object, FeatureType] = dict(zip(names, features, strict=True))
     found |= dict(enumerate(features))
     if key.value not in found:
         help = suggest_nearest(name, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from nomos.diagnostics import Code
 from nomos.lang import core
@@ -64,17 +65,12 @@ def _agree(scope: Scope, pair: syntax.Pair, feature: FeatureType) -> core.Expr:
     """Return that two rows agree in a feature: both have no value, or the same."""
     span = pair.relation.span
     key = core.Constant(feature.name, span=span, type=Type.STRING)
-    one, other = (
-        get_feature(
-            scope, core.Variable(n.name, span=span, type=Type.RECORD), key, span
-        )
-        for n in (pair.name, pair.second)
-    )
+    names = pair.name.name, pair.second.name
+    rows = [core.Variable(name, span=span, type=Type.RECORD) for name in names]
+    one, other = (get_feature(scope, row, key, span) for row in rows)
     equal = core.Compare("==", one, other, span=span, type=Type.BOOL)
     if not feature.takes_missing or feature.type is Type.STRING:
         return equal  # a level for what is missing is a level
-    both = [
-        core.Call("missing", (side,), span=span, type=Type.BOOL)
-        for side in (one, other)
-    ]
+    call = partial(core.Call, "missing", span=span, type=Type.BOOL)
+    both = [call((one,)), call((other,))]
     return balance_chain("||", [equal, balance_chain("&&", both)])

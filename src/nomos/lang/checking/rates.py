@@ -13,15 +13,9 @@ from nomos.lang.writing.format import format_expr
 _MOST_RATES = 15  # each has two bits of what is told of a case
 _RATE = "rate#"  # no name of a spec
 # What may be made of rates: of intervals, it gives an interval.
+_SUMS = core.Constant | core.Arithmetic | core.Negate
 _OF_INTERVALS = (
-    core.Constant
-    | core.Arithmetic
-    | core.Negate
-    | core.Compare
-    | core.Logic
-    | core.Not
-    | core.Conditional
-    | core.Apply
+    _SUMS | core.Compare | core.Logic | core.Not | core.Conditional | core.Apply
 )
 _CALLS = ("abs", "min", "max")
 
@@ -63,17 +57,11 @@ def elaborate_rate(
         scope.report(Code.INVALID_RATE, span, reason=reason)
         return made
     (of,) = call.arguments
-    event, given = (
-        (of.event, of.condition) if isinstance(of, syntax.Given) else (of, None)
-    )
+    written = (of.event, of.condition) if isinstance(of, syntax.Given) else (of,)
     scope.rates = None  # there are no rates of rates
-    parts = [
-        None if part is None else elaborate(scope, part, "`rate`")
-        for part in (event, given)
-    ]
+    event, *given = [elaborate(scope, part, "`rate`") for part in written]
     scope.rates = rates
-    assert parts[0] is not None
-    rate = core.Rate(parts[0], parts[1], format_expr(of))
+    rate = core.Rate(event, given[0] if given else None, format_expr(of))
     known = [one.text for one in rates]
     if rate.text not in known:
         rates.append(rate)

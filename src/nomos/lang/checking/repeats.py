@@ -56,9 +56,8 @@ def _count_at_least(condition: syntax.Expr, least: int) -> syntax.Expr:
     span = condition.span
     over, index = syntax.Name(NAME, span=span), syntax.Name("repeat", span=span)
     count = syntax.Quantifier("count", (index,), over, None, condition, span=span)
-    return syntax.Binary(
-        ">=", count, syntax.Number(least, str(least), span=span), span=span
-    )
+    fewest = syntax.Number(least, str(least), span=span)
+    return syntax.Binary(">=", count, fewest, span=span)
 
 
 def _is_repeats(node: Any) -> bool:
@@ -95,18 +94,13 @@ def index_outputs(
 
 def _move_to(span: Any, expr: Any) -> Any:
     """Return an expression that stands where its name does."""
-    moved = map_children(expr, lambda part: _move_to(span, part))
-    return replace(moved, span=span)
+    return replace(map_children(expr, lambda part: _move_to(span, part)), span=span)
 
 
 def repeat_block(code: core.Code, outputs: Sequence[str], times: int) -> core.Code:
     """Return a block that evaluates another one so often, each time afresh."""
-    taken = {
-        node.id
-        for s in code.statements
-        for node in ast.walk(s)
-        if isinstance(node, ast.Name)
-    }
+    nodes = ast.walk(ast.Module(list(code.statements), []))
+    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
     block, each, every = "evaluate_block", "each", "every"
     while taken & {block, each, every}:
         block, each, every = f"{block}_", f"{each}_", f"{every}_"

@@ -16,11 +16,15 @@ from nomos.lang.reading.kept import Kept, names_in
 from nomos.lang.types import NEVER_MODELS, FeatureType, Offer, Type
 
 _LITERALS = {  # by their names elsewhere
-    "True": "true",
-    "False": "false",
+    **dict.fromkeys(("True", "TRUE"), "true"),
+    **dict.fromkeys(("False", "FALSE"), "false"),
     **dict.fromkeys(("None", "NULL", "Null", "nil"), "null"),
     **dict.fromkeys(("nan", "NaN", "NA"), "missing(a)"),
+    "in": "a in {b, c}",
+    **dict.fromkeys(("L1", "l1"), "norm(v, 1)"),
+    **dict.fromkeys(("L2", "l2"), "norm(v)"),
 }
+_MODULES = ("np", "numpy", "math", "pd", "torch")
 
 
 class Role(Enum):
@@ -89,9 +93,8 @@ class Scope:
     levels: dict[str, FeatureType | None] = field(default_factory=dict)
     kept: Kept | None = None  # what an editor knows from before
     remedies: dict[str, str | None] = field(default_factory=dict)  # by missing names
-    uses: dict[str, tuple[Any, ...]] = field(
-        default_factory=dict
-    )  # the facts in definitions
+    # The facts in definitions
+    uses: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     rates: list[core.Rate] | None = None  # of the `ensures`, while one is read
     order: tuple[str, ...] = ()  # of names that the block may have been answered
     # What indices and the parameters of a definition stand for, where they do.
@@ -126,17 +129,16 @@ class Scope:
             about = self.params.get(name), self.levels.get(name), self.sizes.get(name)
             return symbol, item, *about, name in self.half_declared
         own = self.definitions.get(name)
+        if own is None:
+            return (own,)
         if name not in self.uses:
-            self.uses[name] = (
-                own,
-                *(
-                    self._facts_of_name(used)
-                    for used in (names_in(own.node) if own else ())
-                    if own is None
-                    or used not in self.definitions
-                    or self.definitions[used].number < own.number
-                ),
+            known = self.definitions
+            inside = (
+                used
+                for used in names_in(own.node)
+                if used not in known or known[used].number < own.number
             )
+            self.uses[name] = own, *map(self._facts_of_name, inside)
         return self.uses[name]
 
     def report_twice(self, at: Span, name: str, first: Span) -> None:
@@ -165,6 +167,11 @@ class Scope:
         finally:
             found, self.diagnostics, self.place = self.diagnostics, outer, place
             outer += [replace(d, at=at, notes=(*d.notes, note)) for d in found]
+
+    @property
+    def has_features(self) -> bool:
+        """Whether inputs are records of a schema that is known."""
+        return self.offer is not None and bool(self.offer.features)
 
     def fresh_name(self, name: str) -> str:
         """Return a name for something local that nothing else here has."""
@@ -242,6 +249,8 @@ class Scope:
             return f"it is imported; call its functions: `{name}.predict(x1)`"
         if name in _LITERALS:
             return f"write `{_LITERALS[name]}`"
+        if name in _MODULES:
+            return f"built-in functions and `inf` stand without `{name}.`"
         features = () if self.offer is None else self.offer.features or ()
         if any(name == feature.name for feature in features):
             return f"read a feature of a record: `x.{name}`"

@@ -16,6 +16,9 @@ INTEGER = frozenset({Type.INT})
 DATES = frozenset({Type.DATE})
 
 
+RECORD = frozenset({Type.RECORD})
+
+
 ORDERED = NUMBERS | {Type.STRING, Type.BOOL, Type.DATE}
 
 
@@ -41,7 +44,10 @@ def check_types(
             help = 'write its level as a string, as in `"True"`'
         if wanted == DATES or expr.type is Type.DATE:
             help = 'a date is written `"2024-01-31"`, a step `x1.date + days(30)`'
-        if words == "a record" and expr.type is Type.INT and _is_index(scope, expr):
+        if words == "a record" and expr.type is Type.LIST:
+            each = "x.name" if what == "`getFeat`" else f"{what.strip('`')}(x)"
+            help = f"take each of them: `[{each} for x in xs]`"
+        if words == "a record" and is_index(scope, expr):
             help = f"it is an index: write `xs[{scope.source.slice(expr.span)}]`"
         if what == "`+`" and expr.type is Type.STRING:
             help = "join strings with `strConcat(a, b)`"
@@ -52,8 +58,10 @@ def check_types(
     return not wrong
 
 
-def _is_index(scope: Scope, expr: core.Expr) -> bool:
-    return isinstance(expr, core.Variable) and expr.name in scope.bound
+def is_index(scope: Scope, expr: core.Expr) -> bool:
+    """Tell whether an expression is the index of a quantifier."""
+    is_local = isinstance(expr, core.Variable) and expr.name in scope.bound
+    return is_local and expr.type is Type.INT
 
 
 def wrong_type(

@@ -154,8 +154,7 @@ def _parse_layout(layout: _Layout) -> list[ast.stmt]:
         return body
     if len(body) > 1:
         place = (None, body[1].lineno, 1, None)
-        reason = "unindent does not match the block's first line"
-        raise IndentationError(reason, place)
+        raise IndentationError("unindent does not match the block's first line", place)
     (head,) = body
     assert isinstance(head, ast.With)
     return head.body
@@ -240,10 +239,8 @@ class PythonCode:
     def span_of(self, node: ast.expr | ast.stmt) -> Span:
         """Return where a node of the block stands in the spec."""
         start = self._char_offset(node.lineno, node.col_offset)
-        end = self._char_offset(
-            node.end_lineno or node.lineno, node.end_col_offset or 0
-        )
-        return Span(start, max(end, start + 1))
+        line, column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return Span(start, max(self._char_offset(line, column), start + 1))
 
     def _char_offset(self, spec_line: int, byte_column: int) -> int:
         layout = self._layout
@@ -263,17 +260,11 @@ class PythonCode:
                 start = self.span_of(node).start
                 at = Span(start, start + len(word))
                 help = _OF_GLOBAL if word == "global" else None
-                leaves = Code.LEAVES_BLOCK.at(at, word=word, help=help)
-                self.diagnostics.append(leaves)
+                self.diagnostics.append(Code.LEAVES_BLOCK.at(at, word=word, help=help))
 
 
 _LEAVING: dict[type[ast.AST], str] = {
-    ast.Return: "return",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Await: "await",
-    ast.AsyncFor: "async for",
-    ast.AsyncWith: "async with",
-    ast.Global: "global",
-}
+    ast.Return: "return", ast.Yield: "yield", ast.YieldFrom: "yield", ast.Await: "await",
+    ast.AsyncFor: "async for", ast.AsyncWith: "async with", ast.Global: "global",
+}  # fmt: skip
 _OF_GLOBAL = "remove it: what the block assigns is its own"

@@ -8,34 +8,21 @@ from typing import cast
 
 from nomos.diagnostics import Code, Severity, Span
 from nomos.lang import core
-from nomos.lang.checking.calls import (
-    find_signature,
-    resolve_call,
-    resolve_function,
-    resolve_label,
-)
-from nomos.lang.checking.features import get_feature, levels_of, set_feature
+from nomos.lang.checking.calls import find_signature, resolve_call, resolve_function
+from nomos.lang.checking.features import levels_of
 from nomos.lang.checking.names import find_bindings, names_bound_by, names_from_outside
 from nomos.lang.checking.scope import Role, Scope
-from nomos.lang.checking.types import wrong_type
+from nomos.lang.checking.types import RECORD, check_types
 from nomos.lang.python.block import PythonCode
-from nomos.lang.python.flow import (
-    ParamValues,
-    always_assigned,
-    count_invocations,
-)
+from nomos.lang.python.flow import ParamValues, always_assigned, count_invocations
 from nomos.lang.reading import syntax
 from nomos.lang.types import BUILT_IN, MAX_INT, Type
 
 _PYTHON_NAMES = frozenset(dir(builtins))
 _ALWAYS_KNOWN = _PYTHON_NAMES | {*BUILT_IN, "MAX_INT"}
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.Mod: "%",
-}
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%",
+}  # fmt: skip
 
 
 def check_block(
@@ -148,8 +135,7 @@ class _Block:
     def _name_span(self, node: ast.AST, name: str) -> Span:
         """Return where a node says the name that it binds."""
         whole = self.python.span_of(cast("ast.expr", node))  # all these have places
-        text = self.scope.source.slice(whole)
-        found = re.search(rf"\b{name}\b", text)
+        found = re.search(rf"\b{name}\b", self.scope.source.slice(whole))
         start = whole.start + (found.start() if found else 0)
         return Span(start, start + len(name))
 
@@ -167,19 +153,18 @@ class _Block:
         if name in self.imports:
             if call is not None and isinstance(call.func, ast.Attribute):
                 self._check_function_call(call, call.func.attr)
-        elif name in self.scope.definitions:
-            help = "the block is Python: work it out in a `var` behind the block"
-            span = self.python.span_of(node)
-            self.scope.report_undeclared(span, name, (), help)
-        elif name in self.values or name in self.scope.symbols:
             return
-        elif call is not None and call.func is node:
-            if (
-                name not in _ALWAYS_KNOWN
-                or find_signature(self.scope, name) is not None
-            ):
+        if name in self.scope.definitions:
+            help = "the block is Python: work it out in a `var` behind the block"
+            self.scope.report_undeclared(self.python.span_of(node), name, (), help)
+            return
+        if name in self.values or name in self.scope.symbols:
+            return
+        has_signature = find_signature(self.scope, name) is not None
+        if call is not None and call.func is node:
+            if has_signature or name not in _ALWAYS_KNOWN:
                 self._check_function_call(call, name)
-        elif name not in _ALWAYS_KNOWN and find_signature(self.scope, name) is None:
+        elif not (has_signature or name in _ALWAYS_KNOWN):
             known = [*self.scope.value_names(), *self.own]
             self.scope.report_undeclared(self.python.span_of(node), name, known)
 
@@ -187,31 +172,20 @@ class _Block:
         at = self.python.span_of(call.func)
         if isinstance(call.func, ast.Attribute):
             at = Span(at.end - len(name), at.end)
-        plain = not call.keywords and not any(
-            isinstance(argument, ast.Starred) for argument in call.args
-        )
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        plain = not (call.keywords or starred)
         count = len(call.args) if plain else None
-        self._check_no_list(name, call.args)
-        function = resolve_function(self.scope, at, name, count)
-        if function is BUILT_IN["label"] and plain:
-            self._check_label(call.args[0])
-        elif function in (BUILT_IN["getFeat"], BUILT_IN["setFeat"]) and plain:
-            record, key, *value = map(self._as_core_expr, call.args)
-            if value:
-                set_feature(self.scope, record, key, value[0], at)
-            else:
-                get_feature(self.scope, record, key, at)
-
-    def _check_no_list(self, name: str, arguments: Sequence[ast.expr]) -> None:
-        """Report a list of inputs that is handed to a model, which takes one of them."""
         known = find_signature(self.scope, name)
-        if known is None or not known.batched or len(arguments) > 1:
-            return
-        for node in arguments:
-            if isinstance(node, ast.Name) and node.id in self.scope.sizes:
-                help = f"ask for each of them: `[{name}(x) for x in {node.id}]`"
-                at, got = self.python.span_of(node), Type.LIST.value
-                wrong_type(self.scope, at, f"`{name}`", "a record", got, help)
+        if known is not None and known.batched and len(call.args) == 1:
+            given = self._as_core_expr(call.args[0])
+            if given.type is Type.LIST:  # of which a model takes one
+                check_types(self.scope, f"`{name}`", RECORD, "a record", given)
+        function = resolve_function(self.scope, at, name, count)
+        of_records = [BUILT_IN[n] for n in ("label", "getFeat", "setFeat")]
+        if plain and any(function is one for one in of_records):
+            parts = tuple(map(self._as_core_expr, call.args))
+            whole = self.python.span_of(call)
+            resolve_call(self.scope, syntax.Name(name, span=at), parts, whole)
 
     def _as_core_expr(self, node: ast.expr) -> core.Expr:
         """Return a name or a text of the block with its type, which others have not."""
@@ -224,12 +198,6 @@ class _Block:
                 return core.Constant(text, span=span, type=Type.STRING)
             case _:
                 return core.Variable("", span=span)
-
-    def _check_label(self, record: ast.expr) -> None:
-        """Only an item that was drawn has a label, in the block as elsewhere."""
-        if isinstance(record, ast.Name) and record.id in self.scope.symbols:
-            span = self.python.span_of(record)
-            resolve_label(self.scope, core.Variable(record.id, span=span), span)
 
     def _function_name(self, function: ast.expr) -> str | None:
         """Return the name of the function of the language that an expression names."""
@@ -265,9 +233,8 @@ class _Straight:
     def to_lets(self, statements: Sequence[ast.stmt]) -> tuple[core.Let, ...] | None:
         """Return the block as lets, None if it is more than that."""
         try:
-            return tuple(
-                let for node in statements for let in self._translate_statement(node)
-            )
+            lets = map(self._translate_statement, statements)
+            return tuple(let for some in lets for let in some)
         except _NotStraight:
             return None
 
@@ -283,30 +250,20 @@ class _Straight:
                 targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)
             ) if len(names) == len(values):
                 pairs = [
-                    (target.id, value)
+                    (target.id if isinstance(target, ast.Name) else "", value)
                     for target, value in zip(names, values, strict=True)
-                    if isinstance(target, ast.Name)
                 ]
-                if len(pairs) != len(names):
-                    raise _NotStraight
             case ast.Pass():
                 return []
             case _:
                 raise _NotStraight
         # All right sides are evaluated before any name gets its value.
-        lets = [
-            core.Let(name, self._translate_expression(value)) for name, value in pairs
-        ]
+        lets = [core.Let(n, self._translate_expression(value)) for n, value in pairs]
         targets = {name for name, _ in pairs}
-        if targets & self.made:
-            raise _NotStraight
-        mentioned = {
-            inner.name
-            for let in lets
-            for inner in core.walk(let.value)
-            if isinstance(inner, core.Variable)
-        }
-        if len(pairs) > 1 and targets & mentioned:
+        nodes = (node for let in lets for node in core.walk(let.value))
+        mentioned = {node.name for node in nodes if isinstance(node, core.Variable)}
+        overlaps = len(pairs) > 1 and targets & mentioned
+        if overlaps or targets & {*self.made, ""}:
             raise _NotStraight
         self.assigned |= targets
         return lets
@@ -322,18 +279,16 @@ class _Straight:
                 pass
             case _:
                 raise _NotStraight
-        lets = []
-        self.local = {item: core.item_name(over, "*")}
-        self.lists[name] = over, self._translate_expression(node.elt)
-        for index in range(self.sizes[over]):
+        values = []
+        for index in ("*", *range(self.sizes[over])):
             self.local = {item: core.item_name(over, index)}
-            value = self._translate_expression(node.elt)
-            lets.append(core.Let(core.item_name(name, index), value))
+            values.append(self._translate_expression(node.elt))
+        self.lists[name] = over, values[0]
         self.local = {}
         self.assigned.add(name)
         self.made.add(name)
         self.sizes[name] = self.sizes[over]
-        return lets
+        return [core.Let(core.item_name(name, n), v) for n, v in enumerate(values[1:])]
 
     def _translate_expression(self, node: ast.expr) -> core.Expr:
         span = self.block.python.span_of(node)
@@ -351,12 +306,8 @@ class _Straight:
             case ast.Name(id=name) if name in self.assigned:
                 return core.Variable(name, span=span)
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
-                operator = _OPERATORS[type(sign)]
-                sides = (
-                    self._translate_expression(left),
-                    self._translate_expression(right),
-                )
-                return core.Arithmetic(operator, *sides, span=span)  # type: ignore[arg-type]  # from the table
+                sides = map(self._translate_expression, (left, right))
+                return core.Arithmetic(_OPERATORS[type(sign)], *sides, span=span)  # type: ignore[arg-type]  # from the table
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return core.Negate(self._translate_expression(operand), span=span)
             case ast.Call(func=function, args=args, keywords=[]):

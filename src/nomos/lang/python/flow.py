@@ -17,24 +17,11 @@ _State = frozenset[str] | None
 CallsOf = Callable[[ast.expr], int | None]
 # Functions of Python that take all that a generator has to give.
 _CONSUMERS = {
-    "dict",
-    "frozenset",
-    "list",
-    "max",
-    "min",
-    "set",
-    "sorted",
-    "sum",
-    "tuple",
-}
-_RUN_ANY_NUMBER_OF_TIMES = (
-    ast.While,
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.Lambda,
-    ast.ClassDef,
-    ast.GeneratorExp,
-)
+    "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple",
+}  # fmt: skip
+_AS_LONG = ("enumerate", "reversed", "list", "sorted")  # as what they are given
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_RUN_ANY_NUMBER_OF_TIMES = _FUNCTIONS | ast.While | ast.ClassDef | ast.GeneratorExp
 
 
 def always_assigned(statements: Iterable[ast.stmt]) -> frozenset[str] | None:
@@ -130,35 +117,24 @@ class _Flow:
 
     def _run_for(self, loop: ast.For, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.iter)
-        after, jumps = self._run_loop_body(
-            loop.body, before | names_bound_by([loop.target])
-        )
-        done = (
-            after if count_repetitions(loop.iter, {}) else _join_states(before, after)
-        )
-        return _join_states(self.run_statements(loop.orelse, done), *jumps.breaks)
+        bound = before | names_bound_by([loop.target])
+        after, jumps = self._run_loop_body(loop.body, bound)
+        if not count_repetitions(loop.iter, {}):
+            after = _join_states(before, after)
+        return _join_states(self.run_statements(loop.orelse, after), *jumps.breaks)
 
     def _run_while(self, loop: ast.While, state: frozenset[str]) -> _State:
         before = state | _surely_bound(loop.test)
         after, jumps = self._run_loop_body(loop.body, before)
         forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-        ended = (
-            None
-            if forever
-            else self.run_statements(loop.orelse, _join_states(before, after))
-        )
-        return _join_states(ended, *jumps.breaks)
+        after = None if forever else _join_states(before, after)
+        return _join_states(self.run_statements(loop.orelse, after), *jumps.breaks)
 
     def _run_try(self, block: ast.Try | ast.TryStar, state: frozenset[str]) -> _State:
-        tried = self.run_statements(
-            block.orelse, self.run_statements(block.body, state)
-        )
-        deleted = frozenset(
-            name
-            for node in ast.walk(ast.Module(body=block.body, type_ignores=[]))
-            if isinstance(node, ast.Delete)
-            for name in names_bound_by([node])
-        )
+        tried = self.run_statements(block.body, state)
+        tried = self.run_statements(block.orelse, tried)
+        inside = ast.walk(ast.Module(block.body, []))
+        deleted = names_bound_by(n for n in inside if isinstance(n, ast.Delete))
         ends = [tried]
         for handler in block.handlers:
             handled = self.run_statements(handler.body, state - deleted)
@@ -192,10 +168,7 @@ def count_repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | Non
     match iterable:
         case ast.Name(id=name) if name in sizes:
             return sizes[name]
-        case ast.Call(
-            func=ast.Name(id="enumerate" | "reversed" | "list" | "sorted"),
-            args=[inner],
-        ):
+        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _AS_LONG:
             return count_repetitions(inner, sizes)
         case ast.Call(
             func=ast.Name(id="range"),
@@ -212,25 +185,10 @@ def count_repetitions(iterable: ast.expr, sizes: Mapping[str, int]) -> int | Non
 
 
 def _length_of_range(arguments: list[ast.expr]) -> int | None:
-    bounds = [_whole_number(argument) for argument in arguments]
-    numbers = [bound for bound in bounds if bound is not None]
-    if len(numbers) < len(bounds) or not 1 <= len(numbers) <= 3:
-        return None
     try:
-        return len(range(*numbers))
-    except (ValueError, OverflowError):
+        return len(range(*map(ast.literal_eval, arguments)))
+    except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _whole_number(node: ast.expr) -> int | None:
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            number = _whole_number(operand)
-            return None if number is None else -number
-        case _:
-            return None
 
 
 class _Depends(Exception):
@@ -258,33 +216,27 @@ def _count_calls(node: ast.AST, calls_of: CallsOf, sizes: Mapping[str, int]) -> 
         case ast.For(iter=iterable, body=body, orelse=orelse):
             times = _multiply_count(count_inside(body), iterable, body, sizes)
             return times + count_inside([iterable, *orelse])
-        case ast.If(test=test, body=body, orelse=orelse):
-            return count_inside([test]) + _require_same_count(
-                count_inside(body), count_inside(orelse)
-            )
-        case ast.IfExp(test=test, body=yes, orelse=no):
-            return count_inside([test]) + _require_same_count(
-                count_inside([yes]), count_inside([no])
-            )
+        case ast.If(test=test, body=yes, orelse=no):
+            counts = count_inside(yes), count_inside(no)
+            return count_inside([test]) + _require_same_count(*counts)
+        case ast.IfExp(test=test, body=one, orelse=other):
+            counts = count_inside([one]), count_inside([other])
+            return count_inside([test]) + _require_same_count(*counts)
         case ast.BoolOp(values=[first, *rest]):
             return count_inside([first]) + _require_same_count(count_inside(rest), 0)
         case ast.Compare(left=left, comparators=[first, *rest]):
-            return count_inside([left, first]) + _require_same_count(
-                count_inside(rest), 0
-            )
+            once = count_inside([left, first])
+            return once + _require_same_count(count_inside(rest), 0)
         case ast.ListComp() | ast.SetComp() | ast.DictComp():
             return _count_comprehension(node, count_inside, sizes)
-        case ast.Call(func=ast.Name(id=taker), args=[ast.GeneratorExp() as given]) if (
-            taker in _CONSUMERS
+        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as given]) if (
+            name in _CONSUMERS
         ):
             return _count_comprehension(given, count_inside, sizes)
         case ast.Match(cases=cases, subject=subject):
-            guards = [case.guard for case in cases if case.guard]
-            counts = [count_inside(case.body) for case in cases] + [
-                count_inside(guards),
-                0,
-            ]
-            return count_inside([subject]) + _require_same_count(*counts)
+            guards = count_inside(case.guard for case in cases if case.guard)
+            bodies = [count_inside(case.body) for case in cases]
+            return count_inside([subject]) + _require_same_count(*bodies, guards, 0)
         case ast.Try() | ast.TryStar():
             _require_same_count(count_inside(node.handlers), 0)
             return count_inside([*node.body, *node.orelse, *node.finalbody])

@@ -10,7 +10,7 @@ from lark import Lark, TextSlice, Token, Transformer, Tree
 
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.lang.reading import syntax
-from nomos.lang.reading.habits import METHODS
+from nomos.lang.reading.habits import method_remedy
 from nomos.lang.reading.tables import load_parser
 
 _LONGEST_NUMBER = 300  # digits; a decimal number of more is infinite anyway
@@ -91,25 +91,14 @@ _MADE: dict[str, Callable[[Token], Any]] = {
 }
 # The rules whose parts are the fields of a node, in their order.
 _NODES = {
-    "import_": syntax.Import,
-    "use": syntax.Use,
-    "input": syntax.Input,
-    "output": syntax.Output,
-    "repeats": syntax.Repeats,
-    "var": syntax.Var,
-    "requires": syntax.Requires,
-    "between": syntax.Between,
-    "membership": syntax.Membership,
-    "conditional": syntax.Conditional,
-    "index": syntax.Index,
-    "comprehension": syntax.Comprehension,
-    "unary": syntax.Unary,
-    "feature": syntax.Feature,
-    "named": syntax.Named,
-    "given": syntax.Given,
+    "import_": syntax.Import, "use": syntax.Use, "input": syntax.Input,
+    "output": syntax.Output, "repeats": syntax.Repeats, "var": syntax.Var,
+    "requires": syntax.Requires, "between": syntax.Between, "call": syntax.Call,
+    "membership": syntax.Membership, "conditional": syntax.Conditional,
+    "index": syntax.Index, "comprehension": syntax.Comprehension, "unary": syntax.Unary,
+    "feature": syntax.Feature, "named": syntax.Named, "given": syntax.Given,
     "update": syntax.Update,
-    "call": syntax.Call,
-}
+}  # fmt: skip
 
 
 def _meaningful_parts(children: list[Any]) -> list[Any]:
@@ -178,22 +167,19 @@ class _Build(Transformer[Token, Any]):
         return syntax.Binary(sign, left, right, span=_span_across(children))
 
     def ensures(self, children: list[Any]) -> syntax.Ensures:
-        return syntax.Ensures(
-            *_meaningful_parts(children)[::-1], span=_span_across(children)
-        )
+        parts = _meaningful_parts(children)[::-1]
+        return syntax.Ensures(*parts, span=_span_across(children))
 
     def allowed(self, children: list[Any]) -> syntax.OneOf:
-        return syntax.OneOf(
-            tuple(_meaningful_parts(children)), span=_span_across(children)
-        )
+        items = tuple(_meaningful_parts(children))
+        return syntax.OneOf(items, span=_span_across(children))
 
     def quantifier(self, children: list[Any]) -> syntax.Quantifier:
         word, (indices, is_ordered), over, *given, body = _meaningful_parts(children)
         condition = given[0] if given else None
         span = _span_across(children)
-        return syntax.Quantifier(
-            word, indices, over, condition, body, is_ordered, span=span
-        )
+        parts = word, indices, over, condition, body, is_ordered
+        return syntax.Quantifier(*parts, span=span)
 
     def indices(self, children: list[Any]) -> tuple[tuple[syntax.Name, ...], bool]:
         parts = _meaningful_parts(children)
@@ -205,7 +191,7 @@ class _Build(Transformer[Token, Any]):
         if isinstance(subject, syntax.Name):
             return syntax.Call(name, arguments, subject, span=_span_across(children))
         words = {"found": "this", "expected": "a domain's name"}
-        help = METHODS.get(name.name, METHODS[""])
+        help = method_remedy(name.name)
         raise Unparsable(Code.SYNTAX_ERROR.at(subject.span, **words, help=help))
 
     def arguments(self, children: list[Any]) -> tuple[syntax.Expr, ...]:

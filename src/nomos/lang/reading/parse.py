@@ -15,21 +15,10 @@ from lark import UnexpectedInput
 from nomos.diagnostics import Code, Diagnostic, Source, Span
 from nomos.lang.nodes import PlacedNode
 from nomos.lang.python.block import find_block_end
-from nomos.lang.reading import syntax
+from nomos.lang.reading import syntax, tree
 from nomos.lang.reading.grammar import Unparsable, parse_text
 from nomos.lang.reading.kept import Kept
 from nomos.lang.reading.syntax_errors import explain_syntax_error
-from nomos.lang.reading.tree import (
-    COMMENT,
-    DEEPEST_NESTING,
-    STRING,
-    Parsed,
-    blank_out,
-    blank_text,
-    build_spec,
-    depth_exceeds,
-    find_block,
-)
 
 _DECLARES = re.compile(
     r"\b(?:import|input|var|output|param|def)\s+([A-Za-z_][A-Za-z0-9_]*)"
@@ -41,8 +30,8 @@ _FIRST_WORD = re.compile(r"\S+")
 # line, ends, and everything else.
 _REST = r"""[^\n;}"'/\#]*[^\s;}"'/\#]"""
 _PIECE = re.compile(
-    rf"""(?P<skip>\s+|{COMMENT})
-      | (?P<string>{STRING})
+    rf"""(?P<skip>\s+|{tree.COMMENT})
+      | (?P<string>{tree.STRING})
       | (?P<word>[A-Za-z_]\w*)(?:{_REST})?
       | (?P<end>;)
       | (?P<brace>\}})
@@ -55,37 +44,38 @@ _PIECE = re.compile(
 _AFTER_BLOCK = re.compile(r"^[ \t]*(ensures|requires|output)\b", re.MULTILINE)
 
 
-def parse_spec(source: Source, kept: Kept | None = None) -> Parsed:
+def parse_spec(source: Source, kept: Kept | None = None) -> tree.Parsed:
     """Read a spec; mistakes come back as diagnostics, never as exceptions.
 
     With what was `kept` of it before its last change, only what changed is read.
     """
-    opening = find_block(source.text)
+    opening = tree.find_block(source.text)
     end = None if opening is None else find_block_end(source.text, opening)
     if opening is None:
         return _parse_library_spec(source) or _parse_with_mistakes(source, None, kept)
     if end is None:
         return _parse_with_mistakes(source, None, kept)
-    span = Span(opening, end + 1)
-    block = syntax.Block(source.text[opening + 1 : end], span=span)
+    block = syntax.Block(source.text[opening + 1 : end], span=Span(opening, end + 1))
     if kept is not None:
         return _parse_with_mistakes(source, block, kept)
     try:
-        sections = parse_text(blank_out(source.text, opening + 1, end), "spec")
+        sections = parse_text(tree.blank_out(source.text, opening + 1, end), "spec")
     except (UnexpectedInput, Unparsable):
         return _parse_with_mistakes(source, block)
-    spec = build_spec(source, sections, block)
-    if any(depth_exceeds(node) for node in sections):
+    spec = tree.build_spec(source, sections, block)
+    if any(tree.depth_exceeds(node) for node in sections):
         return _parse_with_mistakes(source, block)
-    return Parsed(spec, ())
+    return tree.Parsed(spec, ())
 
 
-def _parse_library_spec(source: Source) -> Parsed | None:
+def _parse_library_spec(source: Source) -> tree.Parsed | None:
     """Read a file of params and definitions; None if it is no such thing."""
     statements = parse_library(source, may_use=True)
     if isinstance(statements, Diagnostic) or not statements:
         return None
-    return Parsed(build_spec(source, [*statements], None), (), is_library=True)
+    return tree.Parsed(
+        tree.build_spec(source, [*statements], None), (), is_library=True
+    )
 
 
 def parse_library(
@@ -102,8 +92,8 @@ def parse_library(
         if isinstance(statement, syntax.Use) and not may_use:
             words = {"found": "`use`", "expected": "`param` or `def`"}
             return Code.SYNTAX_ERROR.at(statement.span, **words)
-        if depth_exceeds(statement):
-            return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=DEEPEST_NESTING)
+        if tree.depth_exceeds(statement):
+            return Code.NESTED_TOO_DEEPLY.at(statement.span, limit=tree.DEEPEST_NESTING)
     return statements
 
 
@@ -123,11 +113,11 @@ class _Recovery:
 
 def _parse_with_mistakes(
     source: Source, block: syntax.Block | None, kept: Kept | None = None
-) -> Parsed:
+) -> tree.Parsed:
     """Parse each statement on its own and report everything that is wrong."""
     state = _Recovery(source, source.text)
     if block is not None:
-        state.text = blank_out(source.text, block.span.start, block.span.end)
+        state.text = tree.blank_out(source.text, block.span.start, block.span.end)
         _blank_further_blocks(state, block.span.end)
     else:
         _report_missing_block(state)
@@ -152,14 +142,14 @@ def _parse_with_mistakes(
     ):
         state.report(Code.MISSING_INPUT, 0, min(1, len(source.text)))
     half = frozenset(n for text in state.unread for n in _DECLARES.findall(text))
-    spec = build_spec(source, state.nodes, block)
+    spec = tree.build_spec(source, state.nodes, block)
     state.diagnostics.sort(key=lambda diagnostic: diagnostic.at.start)
-    return Parsed(spec, tuple(state.diagnostics), half, unread)
+    return tree.Parsed(spec, tuple(state.diagnostics), half, unread)
 
 
 def _blank_further_blocks(state: _Recovery, start: int) -> None:
     parts, done = [], 0
-    while (opening := find_block(state.text, start)) is not None:
+    while (opening := tree.find_block(state.text, start)) is not None:
         if state.text[:opening].rstrip()[-1:] in ("", ";", "}"):
             state.report(Code.SECOND_BLOCK, opening, opening + 1)
         else:
@@ -170,13 +160,13 @@ def _blank_further_blocks(state: _Recovery, start: int) -> None:
             state.report(Code.SYNTAX_ERROR, opening, opening + 1, **words, help=help)
         end = find_block_end(state.text, opening)
         start = len(state.text) if end is None else end + 1
-        parts += [state.text[done:opening], blank_text(state.text[opening:start])]
+        parts += [state.text[done:opening], tree.blank_text(state.text[opening:start])]
         done = start
     state.text = "".join([*parts, state.text[done:]])
 
 
 def _report_missing_block(state: _Recovery) -> None:
-    opening = find_block(state.text)
+    opening = tree.find_block(state.text)
     if opening is None:
         end = len(state.text.rstrip())
         state.report(Code.MISSING_BLOCK, max(0, end - 1), end)
@@ -184,7 +174,7 @@ def _report_missing_block(state: _Recovery) -> None:
     state.report(Code.UNCLOSED_BLOCK, opening, opening + 1)
     match = _AFTER_BLOCK.search(state.text, opening)
     end = match.start() if match else len(state.text)
-    state.text = blank_out(state.text, opening, end)
+    state.text = tree.blank_out(state.text, opening, end)
 
 
 def _statement_spans(state: _Recovery) -> Iterator[Span]:
@@ -281,11 +271,11 @@ def _parse_statement(state: _Recovery, ended: str, chunk: Span) -> bool:
     except UnexpectedInput as error:
         state.diagnostics.append(explain_syntax_error(error, state.text, chunk))
     else:
-        if not depth_exceeds(node):
+        if not tree.depth_exceeds(node):
             state.nodes.append(node)
             return True
         at = chunk.start
-        state.report(Code.NESTED_TOO_DEEPLY, at, at + 1, limit=DEEPEST_NESTING)
+        state.report(Code.NESTED_TOO_DEEPLY, at, at + 1, limit=tree.DEEPEST_NESTING)
     state.unread.append(_as_meant(text))
     return False
 

@@ -12,18 +12,9 @@ from nomos.lang.nodes import PlacedNode as Node
 
 # The words that statements start with.
 KEYWORDS = (
-    "import",
-    "use",
-    "param",
-    "def",
-    "input",
-    "repeats",
-    "var",
-    "requires",
-    "allow",
-    "output",
-    "ensures",
-)
+    "import", "use", "param", "def", "input", "repeats", "var", "requires", "allow",
+    "output", "ensures",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,24 +173,9 @@ class Quantifier(Node):
     is_ordered: bool = False
 
 
-Expr = (
-    Number
-    | String
-    | Constant
-    | Name
-    | Call
-    | Named
-    | Given
-    | Feature
-    | Update
-    | Unary
-    | Binary
-    | Membership
-    | Conditional
-    | Index
-    | Comprehension
-    | Quantifier
-)
+_Value = Number | String | Constant | Name | Call | Named | Given | Feature | Update
+_Operation = Unary | Binary | Membership | Conditional
+Expr = _Value | _Operation | Index | Comprehension | Quantifier
 
 
 @dataclass(frozen=True, slots=True)

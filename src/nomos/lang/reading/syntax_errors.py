@@ -8,43 +8,17 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from nomos.diagnostics import Code, Diagnostic, Span
 from nomos.diagnostics.diagnostic import suggest_nearest
 from nomos.lang.reading.grammar import LONGEST_SHOWN, invalid_number, token_span
-from nomos.lang.reading.habits import COPY, METHODS, STATEMENTS, find_habit
+from nomos.lang.reading.habits import find_habit, remedies
 from nomos.lang.reading.syntax import KEYWORDS
 
 _FROM_IMPORT = re.compile(r"from\s+(\w+)\s+import\b")
-# What people type elsewhere for what the language has.
-_SIGNS_ELSEWHERE = {
-    "<>": "write `!=`",
-    "->": "write `==>` for implication",
-    "++": "a name keeps its value: write `x + 1`",
-    "--": "write `- (-x)` to subtract what is negative",
-}
-_CHARACTERS_ELSEWHERE = {
-    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", 'write straight quotes: `"`'),
-    **dict.fromkeys("\u2018\u2019\u201a", "write straight quotes: `'`"),
-    **{
-        character: f"write `{sign}`"
-        for character, sign in zip(
-            "\u2264\u2265\u2260\u2212\u2013\u00d7\u00f7\u2227\u2228\u00ac\u21d2\u2192\u2208",
-            ["<=", ">=", "!=", "-", "-", "*", "/", "&&", "||", "!", "==>", "==>", "in"],
-            strict=True,
-        )
-    },
-    "?": "write `if c then a else b`",
-    "^": "write `**` for a power",
-    "~": "write `!`",
-    "$": "read a feature with `x.name`",
-    "\u2200": "write `forall i in xs: e`",
-    "\u2203": "write `exists i in xs: e`",
-    "\u2248": "write `isclose(a, b, abs := 0.1)`",
-    "\u00a0": "write a plain space",
-}
+_COPY = "a copy with another value is `x[name := value]`"
+_IS_CLOSE = "write `isclose(a, b, abs := 0.1)`"
 BRACES = "values stand in braces, `in {a, b}`, and a range has dots, `in lo..hi`"
 _BEFORE_VALUES = ("if", "then", "else", "in", "and", "or", "not")
 _INTERVAL = re.compile(r"[^()\[\]{};]*\)")
 _LISTED = re.compile(r"\bin\s*(\[)[^\[\]]*\Z")
-_CONDITIONAL = _CHARACTERS_ELSEWHERE["?"]
-_QUANTIFIERS = ("forall", "exists", "count", "sum")
+_LOOPS = ("forall", "exists", "count", "sum", "if")
 _DIVISION_ELSEWHERE = "`//` starts a comment: write `/` to divide"
 # Numbers as other languages write them, and what the language has for them.
 _NUMBER_LIKE = re.compile(
@@ -64,14 +38,12 @@ def explain_syntax_error(error: UnexpectedInput, text: str, chunk: Span) -> Diag
     at = Span(start, max(start + 1, min(place.end, chunk.end)))
     expected = set(error.accepts or error.expected)
     listed = _LISTED.search(text, chunk.start, at.start)
-    if (
-        listed is not None and "FOR" in expected and token != ".."
-    ):  # a list, as in Python
+    # A list, as in Python
+    if listed is not None and "FOR" in expected and token != "..":
         at = Span(listed.start(1), listed.end(1))
         if _INTERVAL.match(text, at.end, chunk.end):
-            return _syntax_error_at(
-                at, "`[`", "`{`", "write `in lo..hi`, with both ends"
-            )
+            remedy = "write `in lo..hi`, with both ends"
+            return _syntax_error_at(at, "`[`", "`{`", remedy)
         return _syntax_error_at(at, "`[`", "`{`", BRACES)
     if token.type == "COMPARE" and "AND" in expected and "COMPARE" not in expected:
         return Code.CHAINED_COMPARISON.at(at, operator=token)
@@ -102,8 +74,8 @@ def _syntax_error_at(
 def _explain_start(text: str, at: Span) -> Diagnostic:
     word = text[at.start : at.end]
     help = None if word == "print" else suggest_nearest(word, KEYWORDS)
-    if word in STATEMENTS:
-        help = f"write `{STATEMENTS[word]}`"
+    if keyword := remedies("statements").get(word):
+        help = f"write `{keyword}`"
     python = _FROM_IMPORT.match(text, at.start)
     if python is not None:
         help = f"write `import {python[1]};`"
@@ -143,9 +115,9 @@ def _suggest_fix(text: str, chunk: Span, at: Span, kind: str) -> str | None:
     before = text[chunk.start : at.start].rstrip()
     words = [text[at.start : at.end], re.split(r"\W", before)[-1]]
     two_signs = text[max(chunk.start, at.start - 1) : at.start + 1]
-    if two_signs in _SIGNS_ELSEWHERE:
-        return _SIGNS_ELSEWHERE[two_signs]
-    if words[1] in (*_QUANTIFIERS, "if") and kind == "NAME":
+    if remedy := remedies("signs").get(two_signs):
+        return remedy
+    if words[1] in _LOOPS and kind == "NAME":
         return f"put `{words[1]} ...` in parentheses"
     if words == ["[", "in"]:
         return BRACES
@@ -177,24 +149,16 @@ def _explain_character(text: str, chunk: Span, offset: int) -> Diagnostic:
         double = character * 2
         help = f"write `{double}`"
         return _syntax_error_at(at, f"`{character}`", f"`{double}`", help)
-    remedy = _CHARACTERS_ELSEWHERE.get(character)
+    remedy = remedies("characters").get(character)
+    if character == "\u00a0":
+        remedy = "write a plain space"
     left = re.search(r"(\w+|[)\]])\s*$", text[chunk.start : offset])
     is_between = left is not None and left[1] not in (*KEYWORDS, *_BEFORE_VALUES)
     if character == "~" and is_between:
-        remedy = _CHARACTERS_ELSEWHERE["\u2248"]
+        remedy = _IS_CLOSE
     if character == "@" and is_between:
         remedy = "the product of two vectors is `sum(a * b)`"
     return Code.UNKNOWN_CHARACTER.at(at, character=character, help=remedy)
-
-
-_EQUALS_INSIDE = {
-    "=<": "write `<=`",
-    "!==": "write `!=`",
-    ">==": "write `>=`",
-    "<==": "write `<=`, or `==>` the other way round",
-    "..=": "write `lo..hi`: both ends are included",
-    "=~": "let a function of the domain compare texts",
-}
 
 
 def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
@@ -204,7 +168,7 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
         whole = Span(offset - 2, offset + 1)
         return _syntax_error_at(whole, "`===`", "`==`", "write `==`")
     behind = text[offset + 1 : offset + 2]
-    for sign, remedy in _EQUALS_INSIDE.items():
+    for sign, remedy in remedies("equals").items():
         if sign in before[-2:] + "=" + behind:
             return Code.SINGLE_EQUALS.at(at, help=remedy)
     habit = find_habit(text, chunk, at)
@@ -213,18 +177,19 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
     if changed := re.search(r"\[\s*(\w+)\s*([-+*/])$", before):
         name, sign = changed.groups()
         remedy = f"write `x[{name} := x.{name} {sign} ...]`"
-        return _syntax_error_at(
-            Span(offset - 1, offset + 1), f"`{sign}=`", "`:=`", remedy
-        )
+        at = Span(offset - 1, offset + 1)
+        return _syntax_error_at(at, f"`{sign}=`", "`:=`", remedy)
     gives = r"^(var|param)\b[^=]*$|^def\b.*\)\s*$|[\[,(]\s*\w+\s*$"
     help = "write `:=` to give a value" if re.search(gives, before, re.DOTALL) else None
     call = re.search(r"(\w+)\s*\([^()\[\]]*\w\s*$", before[-200:])
     if call is not None and behind == ">":
         help = "write `forall i in xs: e`"
     elif call is not None and call[1] in ("allclose", "approx"):
-        help = _CHARACTERS_ELSEWHERE["\u2248"]
-    elif call is not None and METHODS.get(call[1]) == COPY:
-        help = COPY
+        help = _IS_CLOSE
+    elif call is not None and remedies("methods").get(call[1]) == _COPY:
+        help = _COPY
+    elif call is not None and call[1] == "same":
+        help = "write `except age`"
     elif call is not None and call[1] != "isclose" and help is not None:
         help = "parameters and arguments have no names and no usual values"
     return Code.SINGLE_EQUALS.at(at, help=help)
@@ -232,22 +197,10 @@ def _explain_equals(text: str, chunk: Span, offset: int) -> Diagnostic:
 
 _OPERAND = {"NAME", "NUMBER", "STRING", "LPAR"}
 _WORDS = {
-    "NAME": "a name",
-    "SEMICOLON": "`;`",
-    "RPAR": "`)`",
-    "COMMA": "`,`",
-    "RSQB": "`]`",
-    "GETS": "`:=`",
-    "LPAR": "`(`",
-    "COLON": "`:`",
-    "RBRACE": "`}`",
-    "NUMBER": "a number",
-    "STRING": "a string",
-    "THEN": "`then`",
-    "ELSE": "`else`",
-    "IN": "`in`",
-    "FOR": "`for`",
-}
+    "NAME": "a name", "SEMICOLON": "`;`", "RPAR": "`)`", "COMMA": "`,`", "RSQB": "`]`",
+    "GETS": "`:=`", "LPAR": "`(`", "COLON": "`:`", "RBRACE": "`}`", "NUMBER": "a number",
+    "STRING": "a string", "THEN": "`then`", "ELSE": "`else`", "IN": "`in`", "FOR": "`for`",
+}  # fmt: skip
 
 
 def _describe_expected(expected: set[str]) -> str:

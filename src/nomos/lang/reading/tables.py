@@ -61,9 +61,8 @@ def _keep_tables(parser: lark.Lark, source: str) -> None:
     data, memo = parser.memo_serialize([lark.lexer.TerminalDef, lark.grammar.Rule])
     del data["options"]["transformer"]
     tables = json.dumps({"data": data, "memo": memo}, separators=(",", ":"))
-    with contextlib.suppress(
-        OSError, NotImplementedError
-    ):  # then each process computes them
+    # Then each process computes them
+    with contextlib.suppress(OSError, NotImplementedError):
         tables_path().parent.mkdir(exist_ok=True)
         write_whole(tables_path(), f"{_hash_tables(source, tables)}\n{tables}".encode())
 

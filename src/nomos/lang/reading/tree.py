@@ -18,7 +18,7 @@ STRING = r""" "(?:\\[^\n]|[^"\\\n])*"|'(?:\\[^\n]|[^'\\\n])*' """.strip()
 _PIECE = re.compile(
     rf"(?P<comment>{COMMENT})|{STRING}|(?P<brace>\{{)|[^\#/\"'{{]+|.", re.DOTALL
 )
-_ENDS_WITH_IN = re.compile(r"\bin\s*\Z")
+_OPENS_NO_BLOCK = re.compile(r"(\bin|[=(,\[])\s*\Z")
 _SUMS = "+-*/%"
 # The operators that each one makes a chain with.
 CHAINS: dict[str, tuple[str, ...]] = {
@@ -46,14 +46,14 @@ class Parsed:
 def find_block(text: str, start: int = 0) -> int | None:
     """Return the offset of the `{` that opens a block.
 
-    It stands outside comments and strings, and not behind `in`: there a set opens.
+    It stands outside comments and strings, and not within an expression: there a set opens.
     """
-    behind_in = False
+    is_inside = False
     for match in _PIECE.finditer(text, start):
-        if match["brace"] and not behind_in:
+        if match["brace"] and not is_inside:
             return match.start()
         if not match["comment"] and not match.group().isspace():
-            behind_in = _ENDS_WITH_IN.search(match.group()) is not None
+            is_inside = _OPENS_NO_BLOCK.search(match.group()) is not None
     return None
 
 
@@ -133,9 +133,8 @@ def depth_exceeds(statement: syntax.Statement) -> bool:
     The operands of a chain, `a && b && c`, are all on one level.
     """
     for depth, level in enumerate(_nesting_levels(list(children(statement)))):
-        sums = [
-            e for e in level if isinstance(e, syntax.Binary) and e.operator in _SUMS
-        ]
+        binaries = [one for one in level if isinstance(one, syntax.Binary)]
+        sums = [one for one in binaries if one.operator in _SUMS]
         longest = max((len(operands_of(expr)) for expr in sums), default=0)
         if depth == DEEPEST_NESTING or longest > LONGEST_CHAIN:
             return True

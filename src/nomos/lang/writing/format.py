@@ -28,9 +28,8 @@ def format_spec(source: Source) -> str:
     """Return a spec in its canonical layout; one that cannot be read is a SpecError."""
     parsed = parse_spec(source)
     if parsed.diagnostics:
-        raise SpecError(
-            source, parsed.diagnostics, render_all(parsed.diagnostics, source)
-        )
+        drawn = render_all(parsed.diagnostics, source)
+        raise SpecError(source, parsed.diagnostics, drawn)
     spec, block = parsed.spec, ""
     before: list[str] | None = None
     if spec.block is not None:  # else it is a file of params and definitions
@@ -128,9 +127,8 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
         case syntax.Constant(value=truth):
             return "null" if truth is None else str(truth).lower()
         case syntax.Given(event=event, condition=condition):
-            return Group(
-                (_expr_doc(event), " |", Nest((Line(" "), _expr_doc(condition))))
-            )
+            given = Line(" "), _expr_doc(condition)
+            return Group((_expr_doc(event), " |", Nest(given)))
         case syntax.Name(name=name):
             return name
         case syntax.Call():
@@ -144,8 +142,7 @@ def _expr_doc(expr: syntax.Expr) -> Doc:
         case syntax.Unary(operator="!", operand=operand):
             # Elsewhere `!` binds tightest: `!a == b` would be read as `(!a) == b`.
             operation = isinstance(operand, syntax.Binary | syntax.Membership)
-            least = _SIGN if operation else _NOT
-            return ("!", _part_doc(operand, least))
+            return ("!", _part_doc(operand, _SIGN if operation else _NOT))
         case syntax.Unary(operator=operator, operand=operand):
             return (operator, _operand_doc(operand, _SIGN))
         case syntax.Binary(operator="**", left=left, right=right):
@@ -196,8 +193,7 @@ def _conditional_doc(expr: syntax.Conditional) -> Doc:
         lines.append((Line(" "), "then ", _operand_doc(rest.yes, _IMPLIES)))
         rest = rest.no
         if isinstance(rest, syntax.Conditional):
-            test = _operand_doc(rest.test, _IMPLIES)
-            lines.append((Line(" "), "else if ", test))
+            lines.append((Line(" "), "else if ", _operand_doc(rest.test, _IMPLIES)))
     lines.append((Line(" "), "else ", _expr_doc(rest)))
     return Group((head, Nest(tuple(lines))))
 
@@ -252,9 +248,8 @@ def _operation_doc(expr: syntax.Binary) -> Doc:
         first, *rest = operands_of(expr)
         others = [("==>", operand) for operand in rest]
     else:
-        nodes = operator_chain(
-            expr, CHAINS.get(expr.operator, ())
-        )  # comparisons do not chain
+        # Comparisons do not chain
+        nodes = operator_chain(expr, CHAINS.get(expr.operator, ()))
         first = nodes[-1].left
         others = [(node.operator, node.right) for node in reversed(nodes)]
     head = _part_doc(first, level + 1, is_last=False)
@@ -337,9 +332,8 @@ class _Writer:
             for comment in self._comments_before(statement.span.start):
                 self._write_lines(_strip_comment(comment), comment.span)
             first = statement is self.statements[0]
-            self._write_statement(
-                statement_text(statement, block), statement.span, first
-            )
+            text = statement_text(statement, block)
+            self._write_statement(text, statement.span, first)
         for comment in self._comments_before(len(self.text)):
             self._write_lines(_strip_comment(comment), comment.span)
         return "\n".join(self.lines) + "\n"

@@ -13,16 +13,9 @@ from nomos import relations
 from nomos.diagnostics import Span
 from nomos.domain.find import find_root
 from nomos.lang.reading.tree import COMMENT
-from nomos.lsp.document import Document, type_of
+from nomos.lsp.document import Document
 from nomos.lsp.occurrences import Role
-from nomos.lsp.requests.words import (
-    BUILT_IN,
-    EXPRESSIONS,
-    FORMS,
-    KEYWORDS,
-    STATEMENTS,
-    TYPES,
-)
+from nomos.lsp.requests import words
 from nomos.runner.project.specs import is_library
 
 Kind = types.CompletionItemKind
@@ -69,15 +62,11 @@ def complete_at(document: Document, offset: int) -> list[types.CompletionItem]:
         text = text[block.end :]
     if _is_in_comment(text):
         return []
-    is_early = block is not None and offset <= block.start
     found = _complete_in_statement(document, text)
-    return [i for i in found if not (is_early and i.label in _outputs(document))]
-
-
-def _outputs(document: Document) -> set[str]:
-    """Return the outputs, which have no value before the block."""
-    roles = document.names.roles.items()
-    return {name for name, role in roles if role is Role.OUTPUT}
+    if block is None or offset > block.start:
+        return list(found)
+    roles = document.roles  # outputs have no value before the block
+    return [item for item in found if roles.get(item.label) is not Role.OUTPUT]
 
 
 def _is_in_comment(text: str) -> bool:
@@ -89,13 +78,12 @@ def _is_in_comment(text: str) -> bool:
 def _complete_in_block(document: Document, text: str) -> Iterator[types.CompletionItem]:
     if _IN_STRING.search(text):
         yield from _feature_items(document)
-        return
-    if found := _DOT.search(text):
-        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+    elif found := _DOT.search(text):
+        if document.roles.get(found[1] or "") is Role.IMPORT:
             yield from _function_items(document, built_in=False)
-        return
-    yield from _value_items(document)
-    yield from _function_items(document)
+    else:
+        yield from _value_items(document)
+        yield from _function_items(document)
 
 
 def _complete_in_statement(
@@ -110,7 +98,7 @@ def _complete_in_statement(
     elif text.count('"', text.rfind("\n") + 1) % 2:
         return
     elif found := _DOT.search(text):
-        if document.names.roles.get(found[1] or "") is Role.IMPORT:
+        if document.roles.get(found[1] or "") is Role.IMPORT:
             yield from _function_items(document, built_in=False)
         else:
             yield from _feature_items(document)
@@ -120,10 +108,8 @@ def _complete_in_statement(
     elif _IMPORT.search(text):
         yield from _module_items(document.path)
     elif _PARAM_TYPE.search(text):
-        yield from (
-            _completion_item(word, Kind.TypeParameter, doc=t)
-            for word, t in TYPES.items()
-        )
+        for word, about in words.TYPES.items():
+            yield _completion_item(word, Kind.TypeParameter, doc=about)
     elif not _NEW_NAME.search(text):
         yield from _statement_items(document, text)
 
@@ -131,9 +117,9 @@ def _complete_in_statement(
 def _statement_items(document: Document, text: str) -> Iterator[types.CompletionItem]:
     before = _COMMENTS.sub(" ", text).rstrip("_" + digits + ascii_letters).rstrip()
     if not before or before[-1] in ";}":
-        for word, about in KEYWORDS.items():
+        for word, about in words.KEYWORDS.items():
             yield _completion_item(
-                word, Kind.Keyword, doc=about, order="3", snippet=STATEMENTS[word]
+                word, Kind.Keyword, doc=about, order="3", snippet=words.STATEMENTS[word]
             )
         yield from _relation_items(list(document.imports.features))
         return
@@ -141,33 +127,29 @@ def _statement_items(document: Document, text: str) -> Iterator[types.Completion
     is_shared = statement.split()[:1] == ["def"]
     yield from _local_items(statement)
     for item in _value_items(document):
-        if not is_shared or document.names.roles[item.label] is Role.PARAM:
+        if not is_shared or document.roles[item.label] is Role.PARAM:
             yield item
     yield from _function_items(document)
-    for name, role in document.names.roles.items():
+    for name, role in document.roles.items():
         if role is Role.DEFINITION:
             yield _completion_item(name, Kind.Function, "a definition")
-    for word, about in EXPRESSIONS.items():
-        form = FORMS.get(word, "")
+    for word, about in words.EXPRESSIONS.items():
+        form = words.FORMS.get(word, "")
         order = "3" if form else "1"
         yield _completion_item(word, Kind.Keyword, doc=about, order=order, snippet=form)
 
 
 def _local_items(statement: str) -> Iterator[types.CompletionItem]:
     """Yield the indices of quantifiers, and the parameters of a definition."""
-    for names in _INDICES.findall(statement):
-        for name in re.findall(r"\w+", names):
-            yield _completion_item(name, Kind.Variable, "an index", order="0")
-    for names in _PARAMETERS.findall(statement):
-        for name in re.findall(r"\w+", names):
-            yield _completion_item(name, Kind.Variable, "a parameter", order="0")
+    for pattern, what in ((_INDICES, "an index"), (_PARAMETERS, "a parameter")):
+        for name in re.findall(r"\w+", " ".join(pattern.findall(statement))):
+            yield _completion_item(name, Kind.Variable, what, order="0")
 
 
 def _feature_items(document: Document, end: str = "") -> Iterator[types.CompletionItem]:
     for number, feature in enumerate(document.imports.features.values()):
-        item = _completion_item(
-            feature.name, Kind.Field, feature.range, order=f"0{number:04}"
-        )
+        about = feature.name, Kind.Field, feature.range
+        item = _completion_item(*about, order=f"0{number:04}")
         item.insert_text = feature.name + end
         yield item
 
@@ -183,18 +165,17 @@ def _function_items(
 ) -> Iterator[types.CompletionItem]:
     own = document.imports.functions
     for function in own.values():
-        yield _completion_item(
-            function.name, Kind.Function, function.signature, function.doc
-        )
-    for name, (signature, about) in BUILT_IN.items():
+        told = function.name, Kind.Function, function.signature
+        yield _completion_item(*told, function.doc)
+    for name, (signature, about) in words.BUILT_IN.items():
         if built_in and name not in own:
             yield _completion_item(name, Kind.Function, signature, about, order="2")
 
 
 def _value_items(document: Document) -> Iterator[types.CompletionItem]:
-    for name, role in document.names.roles.items():
+    for name, role in document.roles.items():
         if role in _VALUES:
-            type_ = type_of(document, name)
+            type_ = document.types.get(name)
             detail = f"{role.value}, {type_}" if type_ else role.value
             yield _completion_item(name, Kind.Variable, detail, order="0")
 

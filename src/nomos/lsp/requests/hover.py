@@ -4,7 +4,7 @@ from nomos.diagnostics import Source, Span
 from nomos.lang.reading import syntax
 from nomos.lang.writing.format import format_expr
 from nomos.lsp.describing import NOT_YET
-from nomos.lsp.document import Document, type_of
+from nomos.lsp.document import Document
 from nomos.lsp.occurrences import Occurrence, Role
 from nomos.lsp.requests.completion import word_at
 from nomos.lsp.requests.words import BUILT_IN, EXPRESSIONS, KEYWORDS
@@ -22,9 +22,8 @@ def hover_at(document: Document, offset: int) -> tuple[Span, str] | None:
     span = word_at(document.source.text, offset)
     word = document.source.slice(span)
     about = KEYWORDS.get(word) or EXPRESSIONS.get(word)
-    inside = any(
-        c.span.start <= offset <= c.span.end for c in document.parsed.spec.comments
-    )
+    comments = [comment.span for comment in document.parsed.spec.comments]
+    inside = any(span.start <= offset <= span.end for span in comments)
     return None if about is None or inside else (span, f"`{word}`: {about}")
 
 
@@ -73,7 +72,7 @@ def _of_declared(document: Document, found: Occurrence) -> str:
     head = f"`{found.name}`: {found.role.value}"
     match statement:
         case syntax.Var(value=value):
-            type_ = type_of(document, found.name)
+            type_ = document.types.get(found.name)
             head += f", {type_}" if type_ else ""
             return f"{head}\n\n```nom\n{found.name} := {format_expr(value)}\n```"
         case syntax.Param() | syntax.Def():

@@ -106,8 +106,8 @@ def _specs_sharing_name(
         if each is None:
             continue
         brought = each.used.get(found.name)
-        uses = brought is not None and _is_same_file(path.parent / brought[0], home)
-        if _is_same_file(path, home) or uses:
+        files = [path, *([path.parent / brought[0]] if brought else [])]
+        if home.resolve() in (file.resolve() for file in files):
             yield each
 
 
@@ -120,10 +120,6 @@ def _declaring_file(document: Document, found: Occurrence) -> Path | None:
     return document.path if document.parsed.is_library else None
 
 
-def _is_same_file(path: Path, other: Path) -> bool:
-    return path.resolve() == other.resolve()
-
-
 def find_rename_places(
     document: Document, offset: int, new: str, read: Reader
 ) -> list[Place]:
@@ -133,15 +129,14 @@ def find_rename_places(
     concerned = list(_specs_sharing_name(document, found, read))
     for each in concerned:
         if each.parsed.diagnostics:
-            raise NomosError(
-                f"{each.path.name} cannot be read: mend its mistakes first"
-            )
+            said = f"{each.path.name} cannot be read"
+            raise NomosError(f"{said}: mend its mistakes first")
         if found.name in each.names.unsure:
             raise NomosError(
                 f"the block of {each.path.name} gives `{found.name}` another meaning in "
                 "a function or a comprehension: rename it by hand"
             )
-        if new in each.names.roles:
+        if new in each.roles:
             raise NomosError(f"`{new}` is declared already in {each.path.name}")
         own = [o.span.start for o in each.names.same_names(found)]
         for other in each.names.all:

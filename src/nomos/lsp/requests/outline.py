@@ -6,7 +6,6 @@ from lsprotocol import types
 
 from nomos.diagnostics import Span
 from nomos.lang.reading import syntax
-from nomos.lang.writing.format import format_expr
 from nomos.lsp.document import Document, Places
 
 Kind = types.SymbolKind
@@ -14,11 +13,7 @@ _KINDS = {
     syntax.Import: Kind.Module,
     syntax.Param: Kind.Constant,
     syntax.Def: Kind.Function,
-    syntax.Input: Kind.Variable,
-    syntax.Pair: Kind.Variable,
-    syntax.Var: Kind.Variable,
-    syntax.Output: Kind.Variable,
-}
+}  # the others are variables
 
 
 def document_symbols(document: Document, places: Places) -> list[types.DocumentSymbol]:
@@ -44,17 +39,25 @@ def _title_of(
     match statement:
         case syntax.Declaration(name=name):
             word = document.source.slice(span).split(maxsplit=1)[0]
-            return f"{word} {name.name}", _KINDS[type(statement)], name.span
+            return (
+                f"{word} {name.name}",
+                _KINDS.get(type(statement), Kind.Variable),
+                name.span,
+            )
         case syntax.Use(path=path):
             return f"use {path.value}", Kind.File, path.span
         case syntax.Requires(condition=condition):
-            return f"requires {format_expr(condition)}", Kind.Boolean, span
+            return f"requires {_line_of(document, condition)}", Kind.Boolean, span
         case syntax.Ensures(condition=condition, name=name):
-            label = format_expr(condition) if name is None else name.name
+            label = name.name if name else _line_of(document, condition)
             return f"ensures {label}", Kind.Property, span
         case syntax.Repeats(times=times):
-            return f"repeats {format_expr(times)}", Kind.Number, span
+            return f"repeats {_line_of(document, times)}", Kind.Number, span
         case syntax.Block():
             return "the block", Kind.Method, Span(span.start, span.start + 1)
         case _:
             assert_never(statement)
+
+
+def _line_of(document: Document, expr: syntax.Expr) -> str:
+    return " ".join(document.source.slice(expr.span).split())

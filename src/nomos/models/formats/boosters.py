@@ -80,11 +80,9 @@ class Booster(Adapter, ABC):
 
     def label_rows(self, rows: Any) -> Any:
         """Return the labels of rows."""
-        return (
-            self.predict_numbers(rows)
-            if self.classes is None
-            else super().label_rows(rows)
-        )
+        if self.classes is None:
+            return self.predict_numbers(rows)
+        return super().label_rows(rows)
 
     def score_rows(self, rows: Any) -> Array:
         """Return the scores of rows, one for each class."""

@@ -92,12 +92,10 @@ class CatboostModel(Booster):
         for place in range(self.width or 0):
             feature = self._find_feature(place)
             ends = (getattr(feature, "low", 0.0), getattr(feature, "high", 1.0))
-            values = draw.uniform(
-                *(ends if np.isfinite(ends).all() else (0.0, 1.0)), _PROBED
-            )
+            known = ends if np.isfinite(ends).all() else (0.0, 1.0)
+            values = draw.uniform(*known, _PROBED)
             if place in self.categories:
-                levels = getattr(feature, "levels", ("0",))
-                values = draw.choice(levels, _PROBED)
+                values = draw.choice(getattr(feature, "levels", ("0",)), _PROBED)
             columns.append(values.astype(object))
         return np.column_stack(columns)
 
@@ -118,8 +116,7 @@ class CatboostModel(Booster):
 
     def extract_structure(self, width: int) -> Trees:
         """Return the model's trees."""
-        columns = as_they_are(width)
-        return _model_trees(self.model, self.classes, columns)
+        return _model_trees(self.model, self.classes, as_they_are(width))
 
 
 def _other_spellings(level: str) -> Iterator[str]:
@@ -150,8 +147,6 @@ def _model_trees(model: Any, classes: Array | None, columns: ModelColumns) -> Tr
         threshold = model.get_probability_threshold()
         if threshold != 0.5:
             raise NotProvable(f"a CatBoost model with the threshold {threshold:g}")
-    if "oblivious_trees" not in written:
-        raise NotProvable("a CatBoost model whose trees are not symmetric")
     floats = written["features_info"].get("float_features", [])
     others = [k for k in ("categorical_features", "text_features", "embedding_features")
               if written["features_info"].get(k)]  # fmt: skip
@@ -159,7 +154,10 @@ def _model_trees(model: Any, classes: Array | None, columns: ModelColumns) -> Tr
         raise NotProvable(f"a CatBoost model with {others[0].replace('_', ' ')}")
     scale, bias = written["scale_and_bias"]
     place = {one["feature_index"]: one["flat_feature_index"] for one in floats}
-    trees = [_symmetric_tree(t, place, scale) for t in written["oblivious_trees"]]
+    trees = [
+        _symmetric_tree(t, place, scale) for t in written.get("oblivious_trees", ())
+    ]
+    trees += [_free_tree(t, place, scale) for t in written.get("trees", ())]
     count = trees[0].value.shape[1]
     loss = written.get("model_info", {}).get("params", {}).get("loss_function", {})
     plain = ("RMSE", "MAE", "Quantile", "Huber", "LogCosh")
@@ -200,6 +198,27 @@ def _symmetric_tree(tree: Any, place: dict[int, int], scale: float) -> Tree:
         bound[node] = np.float32(split["border"])
     left, right = (np.where(nodes < inner, 2 * nodes + n, -1) for n in (1, 2))
     return Tree(feature, bound, left, right, value)
+
+
+def _free_tree(root: Any, place: dict[int, int], scale: float) -> Tree:
+    """Return a tree whose nodes hold each other; what is above a border goes right."""
+    queue, nodes, values = [root], list[tuple[int, float, int, int]](), []
+    for node in queue:  # it grows meanwhile
+        values.append(np.zeros(1))
+        if "split" not in node:
+            nodes.append((0, 0.0, -1, -1))
+            values[-1] = scale * np.ravel(node["value"]).astype(float)
+            continue
+        split = node["split"]
+        if split["split_type"] != "FloatFeature":
+            raise NotProvable("a CatBoost model that splits by more than numbers")
+        feature, last = place[split["float_feature_index"]], len(queue)
+        nodes.append((feature, float(np.float32(split["border"])), last, last + 1))
+        queue += [node["left"], node["right"]]
+    count = max(map(len, values))
+    value = np.array([np.resize(own, count) for own in values])
+    asked, bound, left, right = map(np.array, zip(*nodes, strict=True))
+    return Tree(asked, bound, left, right, value)
 
 
 def _make_catboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:

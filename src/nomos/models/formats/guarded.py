@@ -39,7 +39,6 @@ from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import Adapter, NoScores
 from nomos.models.kinds import ModelKind
 from nomos.models.load import load_model
-from nomos.models.recognise import ModelFile
 from nomos.models.screening.ubjson import check_json_depth
 from nomos.structures.model import Structure
 
@@ -124,9 +123,8 @@ class GuardedModel(Adapter):
         if not hasattr(rows, "iloc"):
             rows = np.asarray(rows)
         if rows.ndim != 2 or (columns and max(columns) >= rows.shape[1]):
-            raise ModelError(
-                f"{self.name} takes rows of more than {max(columns)} columns"
-            )
+            most = max(columns)
+            raise ModelError(f"{self.name} takes rows of more than {most} columns")
         return with_columns(rows, self.guard.masked)
 
     def label_rows(self, rows: Any) -> Any:
@@ -199,9 +197,7 @@ class GuardedModel(Adapter):
 
 def numbers_of(rows: Any, columns: Sequence[int]) -> Array:
     """Return some columns of an array or a data frame as numbers."""
-    part = (
-        rows.iloc[:, columns].to_numpy() if hasattr(rows, "iloc") else rows[:, columns]
-    )
+    part = rows.iloc[:, columns] if hasattr(rows, "iloc") else rows[:, columns]
     return np.asarray(part, dtype=np.float64)
 
 
@@ -287,15 +283,11 @@ def load_guarded(path: Path, *, trust: bool) -> GuardedModel:
     return GuardedModel(load_model(file, trust=trust), guard, str(path))
 
 
-def _is_guarded(file: ModelFile) -> bool:
-    return file.head.startswith(_HEAD)
-
-
 KIND = ModelKind(
     name="guarded model",
     shown=("a repaired model behind a guard", "`nn.repaired.json`"),
     needs="what the model behind it needs",
-    is_mine=_is_guarded,
+    is_mine=lambda file: file.head.startswith(_HEAD),
     load=load_guarded,
     types=(f"{__name__}:GuardedModel",),
     adapt=lambda model, name: model,

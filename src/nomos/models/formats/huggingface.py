@@ -24,14 +24,8 @@ _TASKS = {
 }
 # These hear: their sequences are sounds.
 _SOUNDS = (
-    "Wav2Vec2",
-    "Hubert",
-    "WavLM",
-    "UniSpeech",
-    "Whisper",
-    "SEW",
-    "Data2VecAudio",
-)
+    "Wav2Vec2", "Hubert", "WavLM", "UniSpeech", "Whisper", "SEW", "Data2VecAudio",
+)  # fmt: skip
 
 
 class PipelineModel(Adapter):
@@ -125,8 +119,7 @@ def _check_folder(path: Path) -> None:
     """Refuse code beside the model, weights in pickles, and bases that are elsewhere."""
     for config in path.glob("*.json"):
         with as_model_error(f"{config} is damaged"):
-            content = json.loads(config.read_text(encoding="utf-8"))
-            if "auto_map" in content:
+            if "auto_map" in json.loads(config.read_text(encoding="utf-8")):
                 raise distrust(path, f"runs code of its own ({config.name}: auto_map)")
     if (path / "adapter_config.json").exists():
         raise ModelError(f"{path} is an adapter to a model that is elsewhere")

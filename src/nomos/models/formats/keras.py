@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -13,11 +15,13 @@ from zipfile import BadZipFile
 import numpy as np
 
 from nomos.device import Array
-from nomos.errors import ModelError
+from nomos.errors import ModelError, NotProvable
 from nomos.models.adapter import OutputModel
 from nomos.models.extras import distrust, need
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile, json_objects, open_archive
+from nomos.structures.model import Layers
+from nomos.structures.stacked import Step, stack_layers
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _OWN_PACKAGES = ("keras", "builtins")
@@ -40,10 +44,58 @@ class KerasModel(OutputModel):
 
     def compute_output(self, rows: Any) -> Array:
         """Return what the model gives for rows."""
-        with warnings.catch_warnings():
-            # Keras' own affair with numpy and its backend.
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with _ignore_deprecations():
             return np.asarray(self.model.predict_on_batch(rows))
+
+    def extract_structure(self, width: int) -> Layers:
+        """Return the layers of the model."""
+        return stack_layers(_walk_layers(self.model), width, self.classes)
+
+
+@contextmanager
+def _ignore_deprecations() -> Iterator[None]:
+    """Leave out what is Keras' own affair with numpy and its backend."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+_LAYERS = ("InputLayer", "Dense", "ReLU", "Softmax", "Activation", "Dropout", "Flatten")
+_ACTIVATIONS = {"relu": "ReLU", "softmax": "Softmax", "sigmoid": "Sigmoid",
+                "log_softmax": "LogSoftmax", "linear": "Identity"}  # fmt: skip
+
+
+def _walk_layers(model: Any) -> Iterator[Step]:
+    """Yield the steps of a model whose layers stand one after the other."""
+    import keras
+
+    names = {
+        getattr(keras.activations, own): name for own, name in _ACTIVATIONS.items()
+    }
+    # Keras wraps methods of each layer, so that only its class itself tells what it is.
+    classes = {getattr(keras.layers, name): name for name in _LAYERS}
+    in_line, given = type(model) is keras.Sequential, model.inputs[0]
+    for layer in model.layers:
+        name, what = classes.get(type(layer), ""), type(layer).__name__
+        if name == "InputLayer":
+            continue
+        odd = layer.compute_dtype != "float32" or len(layer.weights) > 2
+        if not (in_line or layer.input is given) or not name or odd:
+            raise NotProvable(
+                f"the model has a {what} where a proof knows Dense and ReLU"
+            )
+        given = layer.output
+        if name == "Dense":
+            with _ignore_deprecations():
+                kernel, *bias = (np.asarray(own) for own in layer.get_weights())
+            yield Step("Linear", kernel.T, bias[0] if bias else None)
+        plain = {"negative_slope": 0, "max_value": None, "threshold": 0}
+        if name == "ReLU" and any(getattr(layer, n) != v for n, v in plain.items()):
+            raise NotProvable("the model has a ReLU that does more than to cut at 0")
+        step = names.get(getattr(layer, "activation", None), what)
+        yield Step(step if name in ("Dense", "Activation") else name)
+    if not (in_line or given is model.outputs[0]):
+        raise NotProvable("the model answers with more than its last layer")
 
 
 def load_keras(path: Path, *, trust: bool) -> KerasModel:

@@ -16,7 +16,7 @@ from nomos.models.extras import as_model_error, need
 from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.structures.categories import CategorySplits
-from nomos.structures.model import DOUBLE, ModelColumns, as_they_are
+from nomos.structures.model import DOUBLE, Chances, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees, place_values
 
@@ -27,6 +27,7 @@ _FORKS = (
     "split_feature", "threshold", "decision_type", "split_gain", "internal_value",
     "internal_weight", "internal_count", "left_child", "right_child",
 )  # fmt: skip
+_EXPONENTIAL = ("poisson", "gamma", "tweedie")
 _MOST_WAYS = 10_000  # in which names are tried on columns
 _LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _PARAMETERS = (
@@ -153,17 +154,17 @@ def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -
     model = booster.dump_model()
     objective = str(model.get("objective", "custom")).split(" ")[0]
     known = ("binary", "multiclass", "softmax", "regression", "regression_l1", "huber",
-             "quantile", "fair", "mape", "lambdarank", "custom")  # fmt: skip
+             "quantile", "fair", "mape", "lambdarank", "custom", *_EXPONENTIAL)  # fmt: skip
     if objective not in known or "sqrt" in str(model.get("objective", "")):
         raise NotProvable(f"a LightGBM model with the objective {objective}")
-    if model.get("average_output"):
-        raise NotProvable("a LightGBM model that averages its trees")
-    count = int(model["num_tree_per_iteration"])
+    count, infos = int(model["num_tree_per_iteration"]), model["tree_info"]
+    share = count / len(infos) if model.get("average_output") else 1.0
+    chances: Chances = "exp" if objective in _EXPONENTIAL else ""
     as_held = ModelColumns(lambda rows: _hold(columns.transform(rows)), columns.origins)
     splits = CategorySplits(as_held.as_numbers(np.float64))
     trees = [
-        _tree_of_node(one["tree_structure"], number % count, count, splits)
-        for number, one in enumerate(model["tree_info"])
+        _tree_of_node(one["tree_structure"], number % count, count, splits, share)
+        for number, one in enumerate(infos)
     ]
     return Trees(
         columns=splits.columns(),
@@ -173,11 +174,13 @@ def _booster_trees(booster: Any, classes: Array | None, columns: ModelColumns) -
         classes=classes,
         link=0.0 if classes is None else 64 * DOUBLE,
         in_order=count == 1,
-        chances="sigmoid" if model["objective"] == "binary sigmoid:1" else "",
+        chances="sigmoid" if model["objective"] == "binary sigmoid:1" else chances,
     )
 
 
-def _tree_of_node(root: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+def _tree_of_node(
+    root: Any, place: int, count: int, splits: CategorySplits, share: float
+) -> Tree:
     nodes: list[tuple[int, float, int, int, float]] = []
     categories: dict[int, list[int]] = {}
 
@@ -201,7 +204,7 @@ def _tree_of_node(root: Any, place: int, count: int, splits: CategorySplits) -> 
 
     add(root)
     feature, bound, left, right, leaf = (np.array(c) for c in zip(*nodes, strict=True))
-    tree = Tree(feature, bound, left, right, place_values(leaf, place, count))
+    tree = Tree(feature, bound, left, right, place_values(share * leaf, place, count))
     for here, levels in categories.items():
         splits.send_levels(tree, here, levels, "left")
     return tree

@@ -18,13 +18,8 @@ from nomos.models.kinds import ModelKind, all_kinds
 from nomos.models.recognise import recognise
 
 _WITHIN = (
-    "",
-    "model.keras",
-    "data/model.keras",
-    "model.pt2",
-    "model.pth",
-    "model.skops",
-)
+    "", "model.keras", "data/model.keras", "model.pt2", "model.pth", "model.skops",
+)  # fmt: skip
 
 
 class PyfuncModel(Adapter):
@@ -58,9 +53,8 @@ class PyfuncModel(Adapter):
         made = frame.astype(self._columns)
         whole = made.select_dtypes(["integer", "bool"])
         if not (whole == frame[whole.columns]).all(axis=None):
-            raise ValueError(
-                f"{self.name} takes whole numbers where it was given others"
-            )
+            said = "takes whole numbers where it was given others"
+            raise ValueError(f"{self.name} {said}")
         return made
 
     def label_rows(self, rows: Any) -> Any:

@@ -17,15 +17,10 @@ from nomos.models.recognise import ModelFile
 from nomos.structures.model import Structure
 from nomos.structures.onnx import load_onnx_structure
 
-_INPUTS = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-    "tensor(uint8)": np.uint8,
-    "tensor(bool)": np.bool_,
-}
+_INPUTS: dict[str, Any] = {
+    f"tensor({name})": np.dtype(name).type
+    for name in ("float16", "int64", "int32", "uint8", "bool", "double")
+} | {"tensor(float)": np.float32}
 _LABELS = {"tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)"}
 _SCORES = {"tensor(float)", "tensor(double)", "tensor(float16)"}
 # What a converted scikit-learn classifier gives by default: a list of {label: score}.
@@ -59,12 +54,12 @@ class OnnxModel(OutputModel):
     of the highest score, or the number itself where there is only one for each row.
     """
 
-    def __init__(self, path: Path, *, content: bytes | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(str(path))
         # Before the import: it would write an id of the machine into the user's cache.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         onnxruntime = need("onnxruntime", extra="onnx", what="ONNX models")
-        if content is None and not path.is_file():
+        if not path.is_file():
             raise ModelError(f"there is no model file {path}")
         options = onnxruntime.SessionOptions()
         # One thread: small models lose more to hand-over than they win, and the
@@ -73,7 +68,7 @@ class OnnxModel(OutputModel):
         options.log_severity_level = 4
         with as_model_error(f"{path} is no readable ONNX model"):
             self._session = onnxruntime.InferenceSession(
-                content or str(path), options, providers=_choose_providers(onnxruntime)
+                str(path), options, providers=_choose_providers(onnxruntime)
             )
         self.path = path
         self._take_inputs(self._session.get_inputs())

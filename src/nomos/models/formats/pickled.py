@@ -18,8 +18,7 @@ def load_pickle(path: Path, *, trust: bool) -> Any:
         raise distrust(path, "is a pickle, which runs code when it is loaded")
     with as_model_error(f"{path} cannot be unpickled"):
         if importlib.util.find_spec("joblib") is not None:  # it reads plain pickles too
-            joblib = need("joblib", extra="sklearn", what="joblib files")
-            model = joblib.load(path)
+            model = need("joblib", extra="sklearn", what="joblib files").load(path)
         else:
             model = pickle.loads(path.read_bytes())
     if hasattr(model, "predict") or callable(model):

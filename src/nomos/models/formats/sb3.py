@@ -22,16 +22,7 @@ from nomos.models.formats.torch import TorchModel, need_torch, sequential
 from nomos.models.kinds import ModelKind
 from nomos.models.recognise import load_members
 
-_ACTIVATIONS = {
-    "Tanh",
-    "ReLU",
-    "ELU",
-    "LeakyReLU",
-    "GELU",
-    "SiLU",
-    "Sigmoid",
-    "Identity",
-}
+_ACTIVATIONS = "Tanh", "ReLU", "ELU", "LeakyReLU", "GELU", "SiLU", "Sigmoid", "Identity"
 # The prefix of the layers that choose an action, and the activation between them where
 # the file names none.
 _ACTOR_CRITIC = (r"mlp_extractor\.policy_net\.\d+|action_net", "Tanh")

@@ -12,10 +12,10 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.domain.dates import Dated
-from nomos.domain.reading.csvfile import to_frame
-from nomos.domain.schema import MISSING, Category
+from nomos.domain.reading.csvfile import levels_in_frame, to_frame
+from nomos.domain.schema import Category
 from nomos.errors import ModelError
-from nomos.models.adapter import Adapter, NoScores
+from nomos.models.adapter import Adapter, NoScores, find_columns
 from nomos.models.extras import as_model_error, distrust, need
 from nomos.models.kinds import ModelKind, extract_from_object
 from nomos.models.recognise import json_objects, open_archive
@@ -62,9 +62,8 @@ class EstimatorModel(Adapter):
 
     def extract_structure(self, width: int) -> Structure:
         """Return what the estimator is made of."""
-        return extract_from_object(
-            self.estimator, as_they_are(width, self.convert_rows)
-        )
+        convert = as_they_are(width, self.convert_rows)
+        return extract_from_object(self.estimator, convert)
 
     @property
     def date_kind(self) -> str:
@@ -128,17 +127,22 @@ class EstimatorModel(Adapter):
     def _build_frame(self, array: Array, dates: str, texts: bool) -> Any:
         """Return rows as a frame: dates as texts or others, categories as texts or not."""
         assert self.schema is not None
-        frame = to_frame(array, self.schema, dates=dates)[self.columns]
-        if texts:
-            return frame
-        import pandas as pd
+        assert self.columns is not None
+        frame = to_frame(array, self.schema, dates=dates)
+        # Some libraries change the blanks in names.
+        own = find_columns(self.columns, frame.columns)
+        if not texts:
+            import pandas as pd
 
-        kinds = {
-            f.name: pd.CategoricalDtype([x for x in f.levels if x not in MISSING])
-            for f in self.schema.features
-            if isinstance(f, Category)
-        }
-        return frame.astype(kinds)
+            kinds = {
+                f.name: pd.CategoricalDtype(
+                    dict.fromkeys(x for x in levels_in_frame(f) if x == x)
+                )
+                for f in self.schema.features
+                if isinstance(f, Category) and frame[f.name].dtype != bool
+            }
+            frame = frame.astype(kinds)
+        return frame[own].set_axis(self.columns, axis=1)
 
     def _takes_frame(self, array: Array, dates: str, texts: bool) -> bool:
         try:
@@ -221,9 +225,8 @@ def load_skops(path: Path, *, trust: bool) -> EstimatorModel:
     if not trust and not trees_are_sound(estimator):
         raise ModelError(f"{path} holds a damaged tree: its nodes lead out of it")
     if not hasattr(estimator, "predict"):
-        raise ModelError(
-            f"{path} holds a {type(estimator).__name__}, which has no `predict`"
-        )
+        kind = type(estimator).__name__
+        raise ModelError(f"{path} holds a {kind}, which has no `predict`")
     return EstimatorModel(estimator, str(path))
 
 

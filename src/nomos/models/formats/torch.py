@@ -19,7 +19,7 @@ from nomos.models.kinds import ModelKind
 from nomos.models.recognise import ModelFile, recognise
 from nomos.models.screening.torch_files import screen_export, screen_script
 from nomos.structures.model import Layers
-from nomos.structures.torch import layers_of
+from nomos.structures.torch import layers_of, layers_of_program
 
 _LARGE_BATCH = 2**15  # rows; a larger batch is asked as it is
 
@@ -88,6 +88,7 @@ class ExportedModel(TorchModel):
             passes = need("torch.export.passes", extra="torch", what="exported models")
             program = passes.move_to_device_pass(program, device)
         super().__init__(program.module(check_guards=False), name)
+        self.program = program
         given = set(program.graph_signature.user_inputs)
         inputs = [node for node in program.graph.nodes if node.name in given]
         example = self._take_only(inputs, "inputs").meta["val"]
@@ -95,6 +96,10 @@ class ExportedModel(TorchModel):
         if placement().dtype is None:
             self._real = example.dtype
         self.shape = self._take_shape(example.shape)
+
+    def extract_structure(self, width: int) -> Layers:
+        """Return the program's layers."""
+        return layers_of_program(self.program, width, self.classes)
 
 
 def _copy_to_device(module: Any, device: str, dtype: Any) -> Any:
@@ -251,10 +256,6 @@ def _is_exported(file: ModelFile) -> bool:
     return file.is_archive and ("archive_format" in file.inner or has_program)
 
 
-def _is_saved(file: ModelFile) -> bool:
-    return file.head.startswith(_BEFORE_ZIP) or "data.pkl" in file.inner
-
-
 EXPORTED = ModelKind(
     name="torch.export file",
     shown=("torch, saved by `torch.export.save`", "`model.pt2`"),
@@ -279,7 +280,7 @@ SAVED = ModelKind(
         "`weights.pt@module:factory`, or a whole module with trust",
     ),
     extra="torch",
-    is_mine=_is_saved,
+    is_mine=lambda f: f.head.startswith(_BEFORE_ZIP) or "data.pkl" in f.inner,
     load=load_saved,
     takes_precision=True,
     flavour=("pytorch", "model_data", "data"),

@@ -17,7 +17,7 @@ from nomos.models.formats.boosters import Booster
 from nomos.models.kinds import ModelKind
 from nomos.models.screening.ubjson import check_json_depth, check_ubjson
 from nomos.structures.categories import CategorySplits
-from nomos.structures.model import SINGLE, ModelColumns, as_they_are
+from nomos.structures.model import SINGLE, Chances, ModelColumns, as_they_are
 from nomos.structures.parameters import Parameters
 from nomos.structures.trees import Tree, Trees, place_values
 
@@ -62,9 +62,16 @@ class XgboostModel(Booster):
             missing = np.array([level in MISSING for level in feature.levels])
             gaps = missing[column.astype(np.int64)]
         if (np.isnan(own) & ~gaps).any():
+            known = ", ".join(map(str, names))
+            if any(_LOST in str(name) for name in names):
+                raise ModelError(
+                    f"of the names in `{feature.name}`, {self.name} has no more than"
+                    f" {known}: XGBoost loses letters beyond ASCII\nhelp: train it with"
+                    " other names for them, in ASCII, or with numbers"
+                )
             raise ModelError(
                 f"`{feature.name}` has values that {self.name} was not trained with, "
-                f"which XGBoost refuses; it knows {', '.join(map(str, names))}"
+                f"which XGBoost refuses; it knows {known}"
             )
         return own
 
@@ -88,9 +95,8 @@ class XgboostModel(Booster):
             chances: Array = raised / raised.sum(axis=1, keepdims=True)
             return chances
         answer = self._predict_raw(rows, "value")
-        return (
-            1 / (1 + np.exp(-answer)) if self.objective == "binary:logitraw" else answer
-        )
+        is_raw = self.objective == "binary:logitraw"
+        return 1 / (1 + np.exp(-answer)) if is_raw else answer
 
     def _predict_raw(self, rows: Any, kind: str) -> Array:
         answer: Array = self.booster.inplace_predict(
@@ -142,9 +148,8 @@ def _restore_names(names: Sequence[Any], levels: Sequence[str]) -> Sequence[Any]
     restored = list(names)
     for place, name in enumerate(names):
         known = str(name).rstrip(_LOST)
-        fitting = [
-            x for x in levels if len(x) == len(str(name)) and x.startswith(known)
-        ]
+        size = len(str(name))
+        fitting = [x for x in levels if len(x) == size and x.startswith(known)]
         if known != str(name) and len(fitting) == 1:
             restored[place] = fitting[0]
     return restored
@@ -163,6 +168,13 @@ def load_xgboost(path: Path, *, trust: bool = False) -> XgboostModel:
         return XgboostModel(xgboost.Booster(model_file=bytearray(data)), str(path))
 
 
+# The objectives whose scores are the answers, or how answers are made of them.
+_PLAIN = ("multi:softprob", "multi:softmax", "reg:squarederror", "reg:absoluteerror",
+          "reg:quantileerror", "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
+_LINKS: dict[str, Chances] = {
+    **dict.fromkeys(("binary:logistic", "binary:logitraw", "reg:logistic"), "sigmoid"),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "exp"),
+}
 # What a model in a file may have; what is not understood is refused.
 _MODEL_KEYS = {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees",
                "weight_drop"}  # fmt: skip
@@ -174,12 +186,12 @@ def _booster_structure(
     """Return the trees of an XGBoost booster."""
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     boosting, objective = learner["gradient_booster"], learner["objective"]["name"]
-    if boosting["name"] != "gbtree":
+    weights = boosting.get("weight_drop", ())
+    if boosting["name"] == "dart":  # since 3.4 it is called gbtree
+        boosting = boosting["gbtree"]
+    elif boosting["name"] != "gbtree":
         raise NotProvable(f"an XGBoost model of {boosting['name']}")
-    known = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax",
-             "reg:squarederror", "reg:absoluteerror", "reg:quantileerror",
-             "reg:squaredlogerror", "reg:pseudohubererror")  # fmt: skip
-    if objective not in known:
+    if objective not in (*_PLAIN, *_LINKS):
         raise NotProvable(f"an XGBoost model with the objective {objective}")
     parameters = learner["learner_model_param"]
     if int(parameters.get("num_target", 1)) > 1:
@@ -188,15 +200,16 @@ def _booster_structure(
     model = boosting["model"]
     if unknown := model.keys() - _MODEL_KEYS:
         raise NotProvable(f"an XGBoost model with `{min(unknown)}`")
-    if any(weight != 1 for weight in model.get("weight_drop", ())):
-        raise NotProvable("an XGBoost model of dart")  # since 3.4 it is called gbtree
+    weights = model.get("weight_drop", weights) or [1] * len(model["trees"])
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     best = booster.attr("best_iteration")
     last = None if best is None else (int(best) + 1) * count * max(1, parallel)
     splits = CategorySplits(columns.as_numbers(np.float32))
     trees = [
-        _parse_tree(tree, place, count, splits)
-        for tree, place in zip(model["trees"][:last], model["tree_info"], strict=False)
+        _parse_tree(tree, place, count, splits, np.float32(weight))
+        for tree, place, weight in zip(
+            model["trees"][:last], model["tree_info"], weights, strict=False
+        )
     ]
     base = _parse_base(parameters["base_score"], objective)
     return Trees(
@@ -208,26 +221,28 @@ def _booster_structure(
         classes=classes,
         link=0.0 if classes is None else 16 * SINGLE,
         in_order=count == 1,
-        chances="sigmoid"
-        if objective in ("binary:logistic", "binary:logitraw")
-        else "",
+        chances=_LINKS.get(objective, ""),
     )
 
 
 def _parse_base(stored: str, objective: str) -> Array:
     base = np.array(json.loads(stored) if stored.startswith("[") else [float(stored)])
-    if objective == "binary:logistic":
-        with np.errstate(divide="ignore"):  # of labels that are all the same
+    with np.errstate(divide="ignore"):  # of labels that are all the same
+        if objective in ("binary:logistic", "reg:logistic"):
             base = np.log(base / (1 - base))
+        elif _LINKS.get(objective) == "exp":
+            base = np.log(base)
     return base
 
 
-def _parse_tree(tree: Any, place: int, count: int, splits: CategorySplits) -> Tree:
+def _parse_tree(
+    tree: Any, place: int, count: int, splits: CategorySplits, weight: Any
+) -> Tree:
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise NotProvable("an XGBoost model with leaves of many values")
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     bound = np.array(tree["split_conditions"], np.float32).astype(float)
-    value = place_values(np.where(left < 0, bound, 0), place, count)
+    value = place_values(np.where(left < 0, bound * float(weight), 0), place, count)
     found = Tree(np.array(tree["split_indices"]), bound, left, right, value)
     parts = (tree[f"categories_{part}"] for part in ("nodes", "segments", "sizes"))
     for node, start, size in zip(*parts, strict=True):
@@ -258,9 +273,8 @@ def _make_xgboost_estimator(model: Any) -> tuple[Any, Callable[[Any], bytes]]:
 
 
 def _measure_depth(tree: dict[str, Any]) -> int:
-    return max(
-        (1 + _measure_depth(child) for child in tree.get("children", ())), default=0
-    )
+    depths = [_measure_depth(child) for child in tree.get("children", ())]
+    return 1 + max(depths) if depths else 0
 
 
 _CLASSES = ("xgboost:XGBClassifier", "xgboost:XGBRegressor")

@@ -23,7 +23,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from nomos.domain.meter import CallsSpent, current_lease
@@ -31,17 +31,10 @@ from nomos.domain.waiting import begin_work, run_each, unpack_results, wait_for
 from nomos.errors import ModelError, ServiceDown, Unreadable
 from nomos.models.extras import need
 from nomos.models.serving.ledger import Book, ledger_at
+from nomos.models.serving.messages import Call, Reply
 from nomos.models.serving.prices import Price, find_price
-from nomos.models.serving.replies import (
-    LATER,
-    CallFailed,
-    Nonsense,
-    ReplyReader,
-)
+from nomos.models.serving.replies import LATER, CallFailed, Nonsense, ReplyReader
 from nomos.models.serving.transport import Late, Passing, send_request
-
-if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Call, Reply
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 10.0
 _LATE_TRIES = 3  # each costs a whole time-out, and perhaps money
@@ -86,11 +79,12 @@ class Caller:
         # Clients that wait, of one connection each: a pool looks at all it has for each
         # request. They are made on the loop that uses them.
         self._clients: list[Any] = []
+        weakref.finalize(self, _close_clients, self._clients).atexit = False
         self._trusted: Any = None  # certificates, which take long to load
         self._slots: dict[int, asyncio.Semaphore] = {}
-        self._pending: dict[bytes, asyncio.Future[str]] = {}
+        self._pending: dict[bytes, asyncio.Future[Reply]] = {}
         # Answers that were paid for while others of the same batch failed.
-        self._unused: dict[bytes, list[str]] = defaultdict(list)
+        self._unused: dict[bytes, list[Reply]] = defaultdict(list)
         self._failed_in_row, self._failed_at = 0, 0.0
         self._failure: Exception | None = None  # the last
         self._has_answered = False
@@ -105,9 +99,10 @@ class Caller:
         book, keys = self._open_book(), [self._key_of(call) for call in calls]
         found = self._recall(keys, book)
         if book.lease.drafts is not None:
-            return book.draft(found, calls)
-        results: list[Any] = [(answer, None) for answer in found]
-        missing = [place for place, answer in enumerate(found) if answer is None]
+            book.draft(found, calls)
+            return [reply.answer if reply else "" for reply in found]
+        results: list[Any] = [(reply, None) for reply in found]
+        missing = [place for place, reply in enumerate(found) if reply is None]
         if missing:
             ask = partial(self._ask_once_for_all, book)
             todo = [(keys[place], calls[place]) for place in missing]
@@ -116,20 +111,22 @@ class Caller:
             for place, result in zip(missing, asked, strict=True):
                 results[place] = result
         if any(error is not None for _, error in results):
-            for key, (answer, error) in zip(keys, results, strict=True):
+            for key, (reply, error) in zip(keys, results, strict=True):
                 if error is None and book.lease.terms.cache == "off":
-                    self._unused[key].append(answer)
-        return unpack_results(results, are_final=False)
+                    self._unused[key].append(reply)
+        read = [(reply, error) if error else _read(reply) for reply, error in results]
+        return unpack_results(read, are_final=False)
 
     async def ask(self, call: Call) -> str:
         """Return the answer to one call, from a coroutine."""
         book, key = self._open_book(), self._key_of(call)
         (found,) = self._recall([key], book)
         if book.lease.drafts is not None:
-            (found,) = book.draft([found], [call])
-        if found is not None:
-            return found
-        return await self._ask_once_for_all(book, (key, call))
+            book.draft([found], [call])
+            return found.answer if found else ""
+        reply = found or await self._ask_once_for_all(book, (key, call))
+        (answer,) = unpack_results([_read(reply)])
+        return str(answer)
 
     def _open_book(self) -> Book:
         lease = current_lease()
@@ -147,20 +144,21 @@ class Caller:
         text = json.dumps([self.url, call.body, call.sample], sort_keys=True)
         return sha256(text.encode()).digest()
 
-    def _recall(self, keys: Sequence[bytes], book: Book) -> list[str | None]:
+    def _recall(self, keys: Sequence[bytes], book: Book) -> list[Reply | None]:
         """Return the answers that are known already, and count them."""
         cache = book.lease.terms.cache
         if cache == "off":
             unused = self._unused
             return [unused[k].pop() if unused.get(k) else None for k in keys]
         mine = book.lease.campaign if cache == "refresh" else None
-        found = book.ledger.find_answers(keys, mine)
-        count = sum(answer is not None for answer in found)
+        known = book.ledger.find_answers(keys, mine)
+        found = [k and Reply(answer=k[0], lacks=k[1]) for k in known]
+        count = sum(reply is not None for reply in found)
         if count and book.lease.drafts is None:
             book.add(cached=count)
         return found
 
-    async def _ask_once_for_all(self, book: Book, todo: tuple[bytes, Call]) -> str:
+    async def _ask_once_for_all(self, book: Book, todo: tuple[bytes, Call]) -> Reply:
         """Answer a call; where another asks the same just now, wait for that one."""
         key, call = todo
         if book.lease.terms.cache == "off":
@@ -170,17 +168,17 @@ class Caller:
             return await asyncio.shield(self._pending[key])
         future = self._pending[key] = asyncio.get_running_loop().create_future()
         try:
-            answer = await self._ask_till_answered(book, key, call)
+            reply = await self._ask_till_answered(book, key, call)
         except BaseException as error:
             future.set_exception(error)
             future.exception()  # it is raised here, whether others wait or not
             raise
         finally:
             del self._pending[key]
-        future.set_result(answer)
-        return answer
+        future.set_result(reply)
+        return reply
 
-    async def _ask_till_answered(self, book: Book, key: bytes, call: Call) -> str:
+    async def _ask_till_answered(self, book: Book, key: bytes, call: Call) -> Reply:
         """Send a request until it is answered, or given up."""
         tries = late = 0
         while True:
@@ -202,17 +200,14 @@ class Caller:
                 self._failed_at, self._failure = time.monotonic(), failure
                 self._check_service()
                 times = "1 try" if tries == 1 else f"{tries} tries"
-                raise CallFailed(
-                    f"{self.url} failed after {times}: {failure}"
-                ) from None
+                said = f"{self.url} failed after {times}"
+                raise CallFailed(f"{said}: {failure}") from None
             self._failed_in_row, self._has_answered = 0, True
             self._answers += 1
-            if reply.lacks:
-                raise Unreadable(reply.lacks)
             if book.lease.terms.cache != "off":
                 where = self.url, self.model, book.lease.campaign
-                book.ledger.keep_answer(key, *where, reply.answer)
-            return reply.answer
+                book.ledger.keep_answer(key, *where, reply.answer, reply.lacks)
+            return reply
 
     def _check_service(self) -> None:
         """Raise ServiceDown where so many calls failed in a row that none will do better."""
@@ -226,9 +221,8 @@ class Caller:
                 f"{self.url} answers, but not as such an endpoint does: {self._failure}\n"
                 f"help: what is wanted is JSON with {self._wanted}, and no stream"
             )
-        calls = (
-            f"{self._failed_in_row} calls in a row" if self._has_answered else "a call"
-        )
+        several = f"{self._failed_in_row} calls in a row"
+        calls = several if self._has_answered else "a call"
         raise ServiceDown(
             f"{self.url} is down: {calls} failed with all tries, the last: {self._failure}\n"
             f"{LATER}"
@@ -241,9 +235,8 @@ class Caller:
         terms, price = book.lease.terms, book.price
         expected = price.cost_of(*call.most_tokens)
         most = expected * self._costlier
-        slot = self._slots.setdefault(
-            terms.concurrency, asyncio.Semaphore(terms.concurrency)
-        )
+        new, size = asyncio.Semaphore(terms.concurrency), terms.concurrency
+        slot = self._slots.setdefault(size, new)
         async with slot:
             if book.over:
                 raise book.over[0]
@@ -260,7 +253,10 @@ class Caller:
                 finally:
                     self._in_flight -= 1
             finally:
-                self._clients.append(client)
+                if _may_be_used_again(client):
+                    self._clients.append(client)
+                else:
+                    await client.aclose()
         if reply.tokens is not None:
             cost = price.cost_of(*reply.tokens)
             if expected:  # a service may count more than what it was sent
@@ -327,7 +323,6 @@ class Caller:
                 f"{self.url}: a proxy or a file of certificates that the environment"
                 f" names cannot be used ({type(error).__name__})"
             ) from None
-        weakref.finalize(self, begin_work, client.aclose).atexit = False
         return client
 
     async def _send_once(
@@ -343,3 +338,31 @@ class Caller:
         )
         response, data = await asked
         return self._reader.read_reply(response.status_code, response.headers, data)
+
+
+def _read(reply: Reply) -> tuple[str | None, BaseException | None]:
+    """Return an answer, or why none can be read from what was paid for."""
+    return (None, Unreadable(reply.lacks)) if reply.lacks else (reply.answer, None)
+
+
+def _may_be_used_again(client: Any) -> bool:
+    """Tell whether no connection holds bytes that no request asked for.
+
+    They would be taken for the next answer. The libraries do not say it in public: where
+    it cannot be seen, the connection is not used again.
+    """
+    try:
+        transports = filter(None, (client._transport, *client._mounts.values()))
+        for connection in [one for t in transports for one in t._pool.connections]:
+            while hasattr(connection, "_connection"):  # proxies stand around it
+                connection = connection._connection
+            if connection is not None and connection._h11_state.trailing_data[0]:
+                return False
+    except AttributeError:
+        return False
+    return True
+
+
+def _close_clients(clients: list[Any]) -> None:
+    for client in clients:
+        begin_work(client.aclose)

@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
+from nomos.accepted import (
+    AMOUNT,
+    COUNT,
+    SECONDS,
+    SEED,
+    TEXT,
+    Kind,
+    take_whole,
+)
 from nomos.device import to_host
 from nomos.domain.fields import Draws
 from nomos.domain.meter import asking
 from nomos.errors import ModelError
 from nomos.models.adapter import Adapter
 from nomos.models.kinds import ModelKind
+from nomos.models.serving.messages import Call, Reply
 
 if TYPE_CHECKING:
     from nomos.models.serving.calls import Caller
@@ -33,42 +42,15 @@ _CHAT = "/chat/completions"
 _MOST_ANSWERED = 1024  # tokens, where nobody says: the most that an answer may cost
 _ABSURD = 2**40  # tokens that no service counts
 _OVERHEAD = 64  # tokens that servers put around the messages
-_CALLING: dict[str, Callable[[str], Any]] = {"timeout_s": float, "retries": int}
-_CHATTING: dict[str, Callable[[str], Any]] = {
-    "temperature": float,
-    "top_p": float,
-    "max_tokens": int,
-    "max_completion_tokens": int,
-    "reasoning_effort": str,
-    "seed": int,
+_CALLING = {"timeout_s": SECONDS, "retries": take_whole(0, 1000)}
+_CHATTING = {
+    "temperature": AMOUNT,
+    "top_p": AMOUNT,
+    "max_tokens": COUNT,
+    "max_completion_tokens": COUNT,
+    "reasoning_effort": TEXT,
+    "seed": SEED,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer, and the tokens of request and answer where the server says so.
-
-    `lacks` says why it counts as none, though it was paid for.
-    """
-
-    answer: str
-    tokens: tuple[int, int] | None = None
-    lacks: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One question to an endpoint.
-
-    Attributes:
-        body: The JSON to send.
-        sample: Which of several independent answers to it; 0 where there is but one.
-        most_tokens: That the request and its answer may take.
-    """
-
-    body: Any
-    sample: int = 0
-    most_tokens: tuple[int, int] = (0, 0)
 
 
 class Endpoint(Adapter):
@@ -88,9 +70,8 @@ class Endpoint(Adapter):
         """Return an answer for each question."""
         if isinstance(rows, str | bytes | Mapping):
             raise ModelError(f"{self.name} takes a list of questions, not a single one")
-        samples = (
-            [None] * len(rows) if draws is None else _draw_samples(draws, len(rows))
-        )
+        count = len(rows)
+        samples = [None] * count if draws is None else _draw_samples(draws, count)
         calls = [self._build_call(*one) for one in zip(rows, samples, strict=True)]
         with asking(len(calls)):
             return self._caller.ask_all(calls)
@@ -172,6 +153,13 @@ class JsonEndpoint(Endpoint):
     def __init__(
         self, url: str, *, request: Any, answer: str, key: str = "", **calling: Any
     ) -> None:
+        if not answer or "{input}" not in json.dumps(request):
+            raise ModelError(
+                "a service of JSON needs {input} in `request`, in the place of the"
+                " question, and in `answer` where the answer is, as in results.0.label"
+            )
+        for name, value in calling.items():
+            calling[name] = _accept(name, value)
         steps = [int(step) if step.isdigit() else step for step in answer.split(".")]
 
         def read(said: Any) -> Reply:
@@ -185,7 +173,18 @@ class JsonEndpoint(Endpoint):
         self._request = request
 
     def _build_call(self, row: Any, sample: int | None) -> Call:
-        return Call(_fill_request(self._request, _plain_value(row)), sample or 0)
+        body = _fill_request(self._request, _plain_value(row))
+        json.dumps(body, allow_nan=False)  # raises for what JSON has not
+        return Call(body, sample or 0)
+
+
+def _accept(name: str, value: Any) -> Any:
+    if name not in _CALLING:
+        raise ModelError(f"no option `{name}`; known are {', '.join(_CALLING)}")
+    try:
+        return _CALLING[name].accept(value)
+    except ValueError as error:
+        raise ModelError(f"`{name}` {error}") from None
 
 
 def _open_caller(*where: Any, **how: Any) -> Caller:
@@ -239,6 +238,8 @@ def _read_chat(said: Any) -> Reply:
         answer = message.get("refusal")
     why = said["choices"][0].get("finish_reason")
     lacks = "its answer holds no text" if answer is None else ""
+    if why == "content_filter":
+        lacks = "a filter of the service kept it from answering, or cut its answer off"
     if not answer and why == "length":
         lacks = "its tokens were used up before its first word (max_tokens)"
     if not isinstance(answer, str | None):
@@ -254,7 +255,11 @@ def _read_chat(said: Any) -> Reply:
 def _check_address(url: str, *, is_base: bool) -> str:
     """Return an address; raises where it is none, or holds more than one may."""
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        is_whole = parts.port != 0 and bool(parts.hostname)
+    except ValueError:
+        is_whole = False
+    if parts.scheme not in ("http", "https") or not is_whole:
         raise ModelError(
             "the address of an endpoint is http://HOST/… or https://HOST/…"
         )
@@ -270,9 +275,7 @@ def _check_address(url: str, *, is_base: bool) -> str:
     return url
 
 
-def read_options(
-    source: str, query: str, known: Mapping[str, Callable[[str], Any]]
-) -> dict[str, Any]:
+def read_options(source: str, query: str, known: Mapping[str, Kind]) -> dict[str, Any]:
     """Return the options behind the `?` of a model's name."""
     found = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
@@ -282,9 +285,9 @@ def read_options(
                 f" {', '.join(known)}"
             )
         try:
-            found[name] = known[name](value)
-        except ValueError:
-            raise ModelError(f"{name} takes a number, not {value!r}") from None
+            found[name] = known[name].parse_text(value)
+        except ValueError as error:
+            raise ModelError(f"{name} {error}") from None
     return found
 
 

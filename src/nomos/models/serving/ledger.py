@@ -33,12 +33,13 @@ from nomos.errors import ServiceDown, StoreError
 from nomos.models.serving.prices import Price
 
 if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Call
+    from nomos.models.serving.messages import Call
 
 FOLDER, DATABASE = "answers", "answers.db"  # below .nomos
 MOST_BYTES = 2**30  # of all answers; the oldest go first
 _PRUNED = 1 / 4  # this share of them, so that it is seldom done
 _SEARCH = 0.8  # of the money: the rest is for what follows a search
+_LONGEST_TURN_S = 3600.0
 _CHECKED = 500  # answers, after which the size is looked at
 _MIGRATIONS = (
     """
@@ -72,6 +73,7 @@ _MIGRATIONS = (
         until REAL NOT NULL
     )
     """,
+    "ALTER TABLE answers ADD COLUMN lacks TEXT NOT NULL DEFAULT ''",
 )
 
 
@@ -136,23 +138,33 @@ class Ledger:
 
     def find_answers(
         self, keys: Sequence[bytes], campaign: str | None = None
-    ) -> list[str | None]:
-        """Return the answers that are known; with a campaign, those that it received."""
-        sought = "SELECT answer FROM answers WHERE key = ?"
+    ) -> list[tuple[str, str] | None]:
+        """Return what is known: answers, and why one counts as none; "": it is one.
+
+        With a campaign, only those that it received.
+        """
+        sought = "SELECT answer, lacks FROM answers WHERE key = ?"
         sought += "" if campaign is None else " AND campaign = ?"
         more = () if campaign is None else (campaign,)
         found = [self._ask(sought, key, *more) for key in keys]
-        return [_read_answer(f[0][0]) if f else None for f in found]
+        return [_read_answer(*f[0]) if f else None for f in found]
 
     def keep_answer(
-        self, key: bytes, endpoint: str, model: str, campaign: str, answer: str
+        self,
+        key: bytes,
+        endpoint: str,
+        model: str,
+        campaign: str,
+        answer: str,
+        lacks: str = "",
     ) -> None:
         """Remember an answer; when there are too many, the oldest are forgotten."""
-        row = (key, endpoint, model, campaign, answer.encode(*_CODEC), time.time())
+        kept = answer.encode(*_CODEC)
+        row = (key, endpoint, model, campaign, kept, lacks, time.time())
         with self._writing():
             self._file.execute(
                 "INSERT OR REPLACE INTO answers (key, endpoint, model, campaign, answer,"
-                " answered) VALUES (?, ?, ?, ?, ?, ?)",
+                " lacks, answered) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
         self._kept += 1
@@ -205,8 +217,7 @@ class Ledger:
     ) -> bool:
         """Count a request before it is sent; False where a limit does not allow it."""
         with self._writing():
-            spent = self.spent_in(campaign)
-            requests = sum(one.requests for one in spent.values())
+            requests = sum(one.requests for one in self.spent_in(campaign).values())
             if terms.calls is not None and requests >= terms.calls:
                 return False
             if cost > self.money_left(phase, terms):
@@ -262,26 +273,28 @@ class Ledger:
         """Take one of the turns of an endpoint for a request; None: all are taken.
 
         There are as many as requests may arrive in some seconds. Each is free again so long
-        after its answer came: so however long requests travel, no more of them arrive.
+        after its answer came: so however long requests travel, no more of them arrive. What
+        counts is the time since the machine began, which nobody sets; turns that end in an
+        hour are of before that.
         """
-        (count, seconds), now = rate, time.time()
+        (count, seconds), now = rate, time.monotonic()
+        latest = now + longest_s + seconds
         with self._writing():
-            self._file.execute("DELETE FROM turns WHERE until <= ?", (now,))
+            gone = "DELETE FROM turns WHERE until <= ? OR until > ?"
+            self._file.execute(gone, (now, latest + _LONGEST_TURN_S))
             taken = self._ask("SELECT count(*) FROM turns WHERE endpoint = ?", endpoint)
             if taken[0][0] >= count:
                 return None
             return self._file.execute(
-                "INSERT INTO turns (endpoint, until) VALUES (?, ?)",
-                (endpoint, now + longest_s + seconds),
+                "INSERT INTO turns (endpoint, until) VALUES (?, ?)", (endpoint, latest)
             ).lastrowid
 
     def end_turn(self, turn: int, seconds: float) -> None:
         """Let a turn be free in so many seconds: its request has arrived."""
         with self._writing():
-            until = time.time() + seconds
-            self._file.execute(
-                "UPDATE turns SET until = ? WHERE number = ?", (until, turn)
-            )
+            until = time.monotonic() + seconds
+            query = "UPDATE turns SET until = ? WHERE number = ?"
+            self._file.execute(query, (until, turn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +309,8 @@ class Book:
     def reserve(self, cost: float) -> bool:
         """Count a request that is about to be sent, if the limits allow it."""
         lease = self.lease
-        return self.ledger.reserve_request(
-            lease.campaign, lease.phase, cost, lease.terms
-        )
+        where = lease.campaign, lease.phase
+        return self.ledger.reserve_request(*where, cost, lease.terms)
 
     def add(self, **spent: Any) -> None:
         """Count what became of requests."""
@@ -306,14 +318,13 @@ class Book:
         run = lease.terms.run
         self.ledger.add_spent(lease.campaign, run, lease.phase, Spent(**spent))
 
-    def draft(self, found: Sequence[str | None], calls: Sequence[Call]) -> list[str]:
-        """Note what calls would cost that are not known; their answers are empty."""
+    def draft(self, found: Sequence[object], calls: Sequence[Call]) -> None:
+        """Note what calls would cost whose replies are not known."""
         for answer, call in zip(found, calls, strict=True):
             if answer is None and self.lease.drafts is not None:
                 asked, answered = call.most_tokens
                 costs = [self.price.cost_of(asked // 4, some) for some in (1, answered)]
                 self.lease.drafts.append((costs[0], costs[1]))
-        return [answer or "" for answer in found]
 
 
 def count_affordable(lease: Lease) -> int:
@@ -329,10 +340,12 @@ def count_affordable(lease: Lease) -> int:
 _CODEC = ("utf-8", "surrogatepass")  # an answer may hold halves of pairs
 
 
-def _read_answer(kept: object) -> str | None:
+def _read_answer(kept: object, lacks: object) -> tuple[str, str] | None:
     """Return an answer that was kept; None where somebody else wrote what is there."""
+    if not isinstance(kept, bytes) or not isinstance(lacks, str):
+        return None
     try:
-        return kept.decode(*_CODEC) if isinstance(kept, bytes) else None
+        return kept.decode(*_CODEC), lacks
     except UnicodeDecodeError:
         return None
 

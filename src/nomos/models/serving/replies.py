@@ -16,7 +16,7 @@ from nomos.errors import ModelError, ServiceDown
 from nomos.models.serving.transport import Passing, quote_answer
 
 if TYPE_CHECKING:
-    from nomos.models.serving.endpoints import Reply
+    from nomos.models.serving.messages import Reply
 
 LATER = "help: the answers so far are kept; go on with --resume when it is up"
 _LONGEST_ADVISED_S = 120.0  # in `Retry-After`; who asks for more is down
@@ -61,7 +61,9 @@ class ReplyReader:
         if status in _REFUSED:
             raise CallFailed(f"{self._url} refuses the request: {reason}")
         if not 200 <= status < 300:
-            hint = ""
+            hint = f"\n{LATER}"
+            if status == 404:
+                hint = "\nhelp: openai:NAME@URL names the model and the address"
             if where := self._hide_key(headers.get("Location", "")):
                 hint = f"\nhelp: it sends on to {where[:200]!r}: name that address"
             if status in (401, 403):

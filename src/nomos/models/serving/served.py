@@ -11,12 +11,12 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from nomos.accepted import COUNT, SECONDS, take_whole
 from nomos.device import Array
 from nomos.errors import ModelError
 from nomos.models.adapter import NoScores, OutputModel
@@ -29,11 +29,11 @@ _TYPES = {
     "INT64": np.int64, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,
 }  # fmt: skip
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
-_OPTIONS: dict[str, Callable[[str], Any]] = {
-    "timeout_s": float,
-    "retries": int,
-    "max_rows": int,
-    "in_flight": int,
+_OPTIONS = {
+    "timeout_s": SECONDS,
+    "retries": take_whole(0),
+    "max_rows": COUNT,
+    "in_flight": COUNT,
 }
 _LOADING_RETRIES = 3  # who names a server that is not there has mostly misspelt it
 _SCORES = "predict_proba"  # as MLServer's runtimes call what they give on demand
@@ -99,9 +99,8 @@ class ServedModel(OutputModel):
         if self._type in _TYPES:
             array = array.astype(_TYPES[self._type], copy=False)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ModelError(
-                f"{self.name} is asked in JSON, which has no infinity and no NaN"
-            )
+            said = "is asked in JSON, which has no infinity and no NaN"
+            raise ModelError(f"{self.name} {said}")
         return array
 
     def compute_output(self, rows: Any) -> Array:
@@ -116,9 +115,8 @@ class ServedModel(OutputModel):
             except NoScores:
                 pass
         try:
-            scores = self._to_scores(
-                self._choose_output(self._request_answers(rows, _SCORES))
-            )
+            answers = self._request_answers(rows, _SCORES)
+            scores = self._to_scores(self._choose_output(answers))
         except Refused as refusal:
             raise NoScores(f"{self.name} gives no scores: {refusal}") from None
         self._scores_on_demand = True

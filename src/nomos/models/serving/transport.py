@@ -143,9 +143,8 @@ class Transport:
         """Send one request and return the status and the answer's bytes."""
         if self._client is None:
             limits = self._httpx.Limits(max_connections=None)
-            self._client = self._httpx.AsyncClient(
-                timeout=None, limits=limits, trust_env=False
-            )
+            taken = {"timeout": None, "limits": limits, "trust_env": False}
+            self._client = self._httpx.AsyncClient(**taken)
             weakref.finalize(self, begin_work, self._client.aclose).atexit = False
         method = "GET" if body is None else "POST"
         how: dict[str, Any] = {"seconds": self._timeout_s, "most": _LONGEST_ANSWER}
@@ -189,9 +188,8 @@ def quote_answer(data: bytes | str) -> str:
     try:
         content = json.loads(data)
         for name in ("error", "message"):
-            content = (
-                content.get(name, content) if isinstance(content, dict) else content
-            )
+            is_named = isinstance(content, dict)
+            content = content.get(name, content) if is_named else content
         text = str(content)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")

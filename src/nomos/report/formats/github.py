@@ -14,6 +14,7 @@ from nomos.terminal import printable
 
 _LONGEST_TEXT = 500  # characters of a cell or of a note
 _SHOWN = {0: "✅ passes", 1: "❌ does not pass"}
+_UNDECIDED = "⚠️ not decided"
 _LEVELS = {0: "notice", 1: "error"}
 
 
@@ -26,13 +27,13 @@ def step_summary(rulings: Sequence[Ruling], failures: Sequence[Failure] = ()) ->
     ]
     for ruling in rulings:
         one = view_property(ruling.results)
-        gate = _SHOWN.get(ruling.status, "⚠️ not decided")
+        gate = _SHOWN.get(ruling.status, _UNDECIDED)
         said = f"{gate}: {ruling.said}" if ruling.said else gate
         model = one.first.subject.model or "-"
         verdict = one.verdict.replace("-", " ")
         lines.append(_table_row(one.name, model, verdict, one.found_words, said))
     lines += [
-        _table_row(path, "-", "not run", why, "⚠️ not decided") for path, why in failures
+        _table_row(path, "-", "not run", why, _UNDECIDED) for path, why in failures
     ]
     return "\n".join(lines) + "\n"
 

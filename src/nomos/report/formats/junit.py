@@ -17,10 +17,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _LONGEST_TEXT = 20_000  # characters; readers of these files give up on much longer ones
 
 
-def junit_document(
-    rulings: Sequence[Ruling],
-    failures: Sequence[Failure] = (),
-) -> str:
+def junit_document(rulings: Sequence[Ruling], failures: Sequence[Failure] = ()) -> str:
     """Return the document: violated is a failure, what has no verdict is an error.
 
     A property that is violated and that the gate lets pass is skipped.
@@ -69,9 +66,8 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
     view = view_property([result])
     is_plain = gate.fail_on == "new" and not gate.weighs_rates and not ruling.is_small
     weighed = [ruling.line] if ruling.said and not is_plain else []
-    said = "; ".join(
-        [*weighed, view.found_words, *(remark.text for remark in view.remarks)]
-    )
+    texts = [remark.text for remark in view.remarks]
+    said = "; ".join([*weighed, view.found_words, *texts])
     is_known = gate.fail_on == "new" and not result.has_new_bugs
     excuses = ruling.status == 0 or gate.weighs_rates or is_known
     if result.verdict == "violated" and (ruling.status == 1 or not excuses):
@@ -79,8 +75,7 @@ def _test_case_of(result: Result, ruling: Ruling) -> ElementTree.Element:
         ids = "\n".join(f"nomos replay {bug.id}" for bug in result.cases_shown[:10])
         remarks = "\n".join(remark_lines(view))
         picture = clip_text("" if shown is None else shown.plain, _LONGEST_TEXT)
-        detail = f"{picture}\n{ids}\n{remarks}"
-        _add_outcome(case, "failure", "violated", said, detail)
+        _add_outcome(case, "failure", "violated", said, f"{picture}\n{ids}\n{remarks}")
     elif (
         ruling.status or result.problem or counts.flaky or result.verdict == "undecided"
     ):

@@ -19,8 +19,7 @@ _LONGEST_TEXT = 1000  # characters of a value; code hosts refuse large files
 
 
 def sarif_document(
-    rulings: Sequence[Ruling],
-    failures: Sequence[Failure] = (),
+    rulings: Sequence[Ruling], failures: Sequence[Failure] = ()
 ) -> dict[str, Any]:
     """Return the document; bugs that the gate lets pass are notes instead of errors."""
     results = [result for ruling in rulings for result in ruling.results]
@@ -33,25 +32,19 @@ def sarif_document(
         for ruling in rulings
         if ruling.is_small
     ]
+    driver = {"name": "nomos", "version": __version__, "rules": list(rules.values())}
+    items = [
+        item
+        for ruling in rulings
+        for result in ruling.results
+        for item in _sarif_results(result, names, ruling)
+    ]
+    is_whole = not any(note["level"] == "error" for note in failed)
     run = {
-        "tool": {
-            "driver": {
-                "name": "nomos",
-                "version": __version__,
-                "rules": list(rules.values()),
-            }
-        },
-        "results": [
-            item
-            for ruling in rulings
-            for result in ruling.results
-            for item in _sarif_results(result, names, ruling)
-        ],
+        "tool": {"driver": driver},
+        "results": items,
         "invocations": [
-            {
-                "executionSuccessful": not any(n["level"] == "error" for n in failed),
-                "toolExecutionNotifications": failed,
-            }
+            {"executionSuccessful": is_whole, "toolExecutionNotifications": failed}
         ],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -86,33 +79,25 @@ def _sarif_results(
     found = view_property([result]).found_words
     # New ones first: they must be among those that are listed.
     bugs = sorted(result.cases_shown, key=lambda bug: not bug.is_new)[:_MOST_BUGS]
-    rates = [
-        {
-            "ruleId": (rule := _rule_of(result, rate)),
-            "ruleIndex": rules.index(rule),
-            "level": "note" if passes else "error",
-            "message": {"text": _clip_texts(f"`{rate.text}`: {measured_text(rate)}")},
-            "locations": [_sarif_location(subject.spec, rate.line)],
-        }
+
+    def item(broken: Ensures, said: str, *, is_note: bool) -> dict[str, Any]:
+        rule = _rule_of(result, broken)
+        level = "note" if is_note else "error"
+        about = _build_notification(subject.spec, said, level, broken.line)
+        return {"ruleId": rule, "ruleIndex": rules.index(rule), **about}
+
+    items = [
+        item(rate, f"`{rate.text}`: {measured_text(rate)}", is_note=passes)
         for rate in result.broken_rates
     ]
-    return rates + [
-        {
-            "ruleId": (rule := _rule_of(result, find_ensures(subject, bug))),
-            "ruleIndex": rules.index(rule),
-            "level": "note" if passes or (only_new and not bug.is_new) else "error",
-            "message": {
-                "text": f"`{_clip_texts(bug.failed)}` does not hold (bug {bug.id}, model"
-                f" {subject.model or '-'}; {found})"
-            },
-            "locations": [
-                _sarif_location(subject.spec, find_ensures(subject, bug).line)
-            ],
-            "partialFingerprints": {"nomosBug/v1": bug.id},
-            "properties": _clip_texts(asdict(bug)),
-        }
-        for bug in bugs
-    ]
+    for bug in bugs:
+        said = f"`{_clip_texts(bug.failed)}` does not hold (bug {bug.id}"
+        said += f", model {subject.model or '-'}; {found})"
+        is_note = passes or (only_new and not bug.is_new)
+        items.append(item(find_ensures(subject, bug), said, is_note=is_note))
+        items[-1]["partialFingerprints"] = {"nomosBug/v1": bug.id}
+        items[-1]["properties"] = _clip_texts(asdict(bug))
+    return items
 
 
 def _notifications_of(result: Result) -> list[dict[str, Any]]:
@@ -137,12 +122,12 @@ def _sarif_location(path: str, line: int) -> dict[str, Any]:
 
 
 def _build_notification(
-    path: str, problem: str, level: str = "error"
+    path: str, said: str, level: str = "error", line: int = 1
 ) -> dict[str, Any]:
     return {
         "level": level,
-        "message": {"text": _clip_texts(problem)},
-        "locations": [_sarif_location(path, 1)],
+        "message": {"text": _clip_texts(said)},
+        "locations": [_sarif_location(path, line)],
     }
 
 
@@ -152,6 +137,5 @@ def _clip_texts(value: Any) -> Any:
         return {_clip_texts(name): _clip_texts(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_clip_texts(inner) for inner in value]
-    return (
-        printable(clip_text(value, _LONGEST_TEXT)) if isinstance(value, str) else value
-    )
+    is_text = isinstance(value, str)
+    return printable(clip_text(value, _LONGEST_TEXT)) if is_text else value

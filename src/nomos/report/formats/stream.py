@@ -17,15 +17,9 @@ class EventStream:
     def handle(self, event: Event) -> None:
         """Write an event."""
         kind, data = _event_data(event)
-        subject = event.subject
-        line = {
-            "event": kind,
-            "spec": subject.spec,
-            "property": subject.property,
-            "model": subject.model,
-            "seed": event.seed,
-        }
-        self.file.write(json.dumps({**data, **line}) + "\n")
+        line: dict[str, Any] = {"event": kind}
+        line |= {n: getattr(event.subject, n) for n in ("spec", "property", "model")}
+        self.file.write(json.dumps({**data, **line, "seed": event.seed}) + "\n")
         self.file.flush()
 
 

@@ -96,9 +96,8 @@ def _card_markup(
     cards.statuses.add(found.status)
     by: list[tuple[str, tuple[tuple[str, Cell], ...]]] = []
     if both is not None and draw:
-        by = [
-            (name, _output_cells(said, found.bug)) for name, said in both(found).items()
-        ]
+        said = both(found).items()
+        by = [(name, _output_cells(values, found.bug)) for name, values in said]
         card = replace(card, outputs=())
     module: Any = template_environment().get_template("card.html").module
     how: dict[str, Any] = {"is_first": number == 0, "brief": number >= WHOLE}

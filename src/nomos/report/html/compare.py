@@ -22,20 +22,12 @@ def comparison_html(compared: Sequence[ModelComparison], outputs: Outputs) -> st
     views = [view_property([one.new]) for one in compared]
     bugs = [list(_bugs_by_status(one)) for one in compared]
     cards = write_cards(bugs, lambda found: _outputs_of_both(found, compared, outputs))
-    sections = [
-        Section(
-            key,
-            new,
-            _comparison_facts(one),
-            plot_curve([one.new], old=one.old),
-            some,
-            one.counts_text,
-            _comparison_notes(one, some.left_out),
-        )
-        for key, new, one, some in zip(
-            link_names(views), views, compared, cards, strict=True
-        )
-    ]
+    sections = []
+    parts = zip(link_names(views), views, compared, cards, strict=True)
+    for key, new, one, some in parts:
+        about = _comparison_facts(one), plot_curve([one.new], old=one.old)
+        notes = _comparison_notes(one, some.left_out)
+        sections.append(Section(key, new, *about, some, one.counts_text, notes))
     return render_page(
         sections,
         _comparison_columns(compared),

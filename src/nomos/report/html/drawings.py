@@ -7,6 +7,7 @@ import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,8 @@ def _draw_images(images: Mapping[str, Image]) -> list[Picture]:
 def _draw_picture(image: Image, alt: str, caption: str) -> Picture:
     pixels = _fit_to_card(make_finite(image.pixels))
     height, width = pixels.shape[:2]
-    return Picture(
-        _data_address("image/png", png_bytes(pixels)), width, height, alt, caption
-    )
+    source = _data_address("image/png", png_bytes(pixels))
+    return Picture(source, width, height, alt, caption)
 
 
 def _data_address(kind: str, data: bytes) -> str:
@@ -225,28 +225,17 @@ def plot_curve(results: Sequence[Result], *, old: Result | None = None) -> Plot 
         return None
     width = max(_count_cases(result) for result in every)
     height = max(result.counts.unique_bugs for result in every)
-    words = (
-        _describe_curve(results)
-        if old is None
-        else f"Solid: {count_of(results[0].counts.unique_bugs, 'bug')} of the new model;"
-        f" dashed: {old.counts.unique_bugs:,} of the old one."
-    )
-    return Plot(
-        tuple(
-            (kind, path)
-            for result in every
-            for kind, path in _curve_paths(result, width, height, is_old=result is old)
-        ),
-        tuple(
-            (f"{_y_of(bugs, height):.1f}", f"{bugs:,}")
-            for bugs in _round_ticks(height, 5)
-        ),
-        tuple(
-            _axis_label(case, width)
-            for case in _round_ticks(width, 5 if width < 100_000 else 3)
-        ),
-        words,
-    )
+    if old is None:
+        words = _describe_curve(results)
+    else:
+        found = count_of(results[0].counts.unique_bugs, "bug")
+        words = f"Solid: {found} of the new model; dashed:"
+        words += f" {old.counts.unique_bugs:,} of the old one."
+    curves = (_curve_paths(r, width, height, is_old=r is old) for r in every)
+    bugs, cases = _round_ticks(height, 5), _round_ticks(width, 3 + 2 * (width < 1e5))
+    rows = ((f"{_y_of(count, height):.1f}", f"{count:,}") for count in bugs)
+    columns = (_axis_label(case, width) for case in cases)
+    return Plot(tuple(chain(*curves)), tuple(rows), tuple(columns), words)
 
 
 def _axis_label(case: int, width: int) -> tuple[str, str, str]:
@@ -259,9 +248,8 @@ def _count_cases(result: Result) -> int:
     """Return how many cases were drawn; what was discarded has a number too."""
     counts = result.counts
     last = result.bugs[-1].case + 1 if result.bugs else 0
-    return max(
-        1, last, counts.tests + counts.discarded + counts.unchanged + counts.crashed
-    )
+    drawn = counts.tests + counts.discarded + counts.unchanged + counts.crashed
+    return max(1, last, drawn)
 
 
 def _describe_curve(results: Sequence[Result]) -> str:

@@ -85,19 +85,11 @@ def html_page(
 ) -> str:
     """Return the page; with rulings, a section to sign stands first."""
     views = view_properties(results)
-    bugs = [_clearest_first(one) for one in views]
-    cards = write_cards(bugs)
-    sections = [
-        Section(
-            key,
-            one,
-            _property_facts(one),
-            plot_curve(one.results),
-            some,
-            *_bug_words(one, some),
-        )
-        for key, one, some in zip(link_names(views), views, cards, strict=True)
-    ]
+    cards = write_cards([_clearest_first(one) for one in views])
+    sections = []
+    for key, one, some in zip(link_names(views), views, cards, strict=True):
+        about = _property_facts(one), plot_curve(one.results)
+        sections.append(Section(key, one, *about, some, *_bug_words(one, some)))
     return render_page(
         sections,
         _property_columns(views),
@@ -177,9 +169,8 @@ def _bug_words(one: PropertyView, cards: Cards) -> tuple[str, list[str]]:
             f" `nomos bugs {one.name}` lists them."
         )
     if kept > WHOLE:
-        notes.append(
-            f"Fields that are the same are left out after the first {WHOLE:,} bugs."
-        )
+        said = "Fields that are the same are left out after the first"
+        notes.append(f"{said} {WHOLE:,} bugs.")
     if cards.problem:
         notes.append(
             "Some records are not shown as the domain would, because it raised"
@@ -209,18 +200,14 @@ def _property_facts(one: PropertyView) -> list[tuple[str, str]]:
 
 def _property_columns(views: Sequence[PropertyView]) -> list[Column]:
     """Return the columns of all properties; what is the same for all has none."""
+    shares = [one.share for one in views]
     columns = [
         Column("model", "model-cell", model_names(views)),
         Column("verdict", "verdict-cell", [one.verdict for one in views]),
         Column("k", "number extra", [one.k for one in views]),
         Column("unique bugs", "number bugs-cell", [one.unique_bugs for one in views]),
         Column("new", "number extra", [one.new_bugs for one in views]),
-        Column(
-            "violations",
-            "rate-cell",
-            [one.rate for one in views],
-            [one.share for one in views],
-        ),
+        Column("violations", "rate-cell", [one.rate for one in views], shares),
         Column("cases/s", "number extra", [one.speed for one in views]),
         Column("search", "extra", [one.first.search for one in views]),
         Column("seed", "number extra", [one.seeds for one in views]),

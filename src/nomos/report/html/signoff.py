@@ -102,13 +102,10 @@ def _describe_rate(one: PropertyView) -> str:
 def _list_facts(results: Sequence[Result]) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Yield what a reader needs to find all of it again, each value once."""
     marks = [result.fingerprint for result in results]
-    models, domains = (
-        [
-            _with_mark(getattr(result.subject, name), result.fingerprint.get(name))
-            for result in results
-        ]
-        for name in ("model", "domain")
-    )
+    models = [_with_mark(r.subject.model, r.fingerprint.get("model")) for r in results]
+    domains = [
+        _with_mark(r.subject.domain, r.fingerprint.get("domain")) for r in results
+    ]
     data = [_with_mark(mark.get("data", ""), mark.get("inputs")) for mark in marks]
     dates = sorted(result.finished[:10] for result in results if result.finished)
     yield "model", _each_once(models)
@@ -140,4 +137,5 @@ def _command_of(result: Result) -> str:
     if result.search != "proof":
         words += ["--seed", str(result.seed), "--budget", str(result.budget)]
         words += ["--search", result.search]
+    words += ["--trust"] * ("trust" in result.fingerprint)
     return shlex.join(words)

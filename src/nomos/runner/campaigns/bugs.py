@@ -36,13 +36,11 @@ from nomos.runner.campaigns.violations import How, ViolationTable
 from nomos.store.files import KnownNames
 from nomos.store.rows import Row
 
-MOST_BUGS_KEPT = (
-    10_000  # in a result; more are counted, stored and replayed by their id
-)
+# In a result; more are counted, stored and replayed by their id
+MOST_BUGS_KEPT = 10_000
 _SPREADING = 0x9E3779B97F4A7C15  # what makes neighbouring numbers unlike
-_SAMPLED = (
-    16  # of the violations behind the first ones, one in so many is run in isolation
-)
+# Of the violations behind the first ones, one in so many is run in isolation
+_SAMPLED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class Taken:
 
     bugs: list[Bug] = field(default_factory=list)  # new ones that were run in isolation
     crashes: list[ChunkCrash] = field(default_factory=list)
-    stops_at: int | None = None  # the row behind the first bug, where that is the end
+    stops_at: int | None = None  # the case behind the first bug, where that is the end
 
 
 def no_totals() -> Any:
@@ -123,9 +121,8 @@ class Bugs:
         self.until_bug = until_bug
         self.known: KnownNames | None = None  # names of the cases that are known bugs
         self.totals = totals or no_totals()
-        self.has_control = (
-            has_control  # whether a random model is tested against chance
-        )
+        # Whether a random model is tested against chance
+        self.has_control = has_control
         self.uncontrolled = 0  # violations of cases that ask about one input only
         self._kept: dict[int, Bug] = {}  # by their places in the table
         self._unnamed: list[tuple[Array, Violations]] = []  # with their places
@@ -166,39 +163,32 @@ class Bugs:
             " (`requires`), or say `repeats 10;` in the spec"
         )
 
-    def take(self, found: Violations, first: int, confirm: Confirm) -> Taken:
-        """Take in violations of a chunk, whose first case has the number `first`."""
+    def take(self, found: Violations, confirm: Confirm) -> Taken:
+        """Take in violations of a chunk, whose rows are numbers of cases."""
         places, fresh = self.table.places(found)
         new = found if len(fresh) == len(found) else found.take(fresh)
         taken = Taken()
-        how = self._run_again(new, first, confirm, taken)
+        how = self._run_again(new, confirm, taken)
         if taken.stops_at is not None:  # later ones are as if they had not been met
             new = new.take(slice(len(how)))
             kept = found.rows < taken.stops_at
             found, places = found.take(np.flatnonzero(kept)), places[kept]
-        self.table.add(new.rows + first, how, new)
+        self.table.add(how, new)
         self._count(places, found)
         return taken
 
-    def _run_again(
-        self, new: Violations, first: int, confirm: Confirm, taken: Taken
-    ) -> Array:
+    def _run_again(self, new: Violations, confirm: Confirm, taken: Taken) -> Array:
         """Decide of each new violation what it is; return that for those that count."""
         how = np.where(new.reproduced, How.BATCH, How.FLAKY).astype(np.int8)
         if self.has_control:
             how[:] = How.CHANCE
-        alone = self._choose_bugs_to_rerun(new.rows + first)
+        alone = self._choose_bugs_to_rerun(new.rows)
         step = 1 if self.until_bug else max(1, len(alone))
         outcomes: list[IsolatedRerun] = []
         for start in range(0, len(alone), step):
             some = alone[start : start + step]
-            tested = self.totals.isolated_reruns + start
-            ran = confirm(
-                [
-                    new.case_of(number)._replace(rank=rank)
-                    for rank, number in enumerate(some, tested + 1)
-                ]
-            )
+            ranks = enumerate(some, self.totals.isolated_reruns + start + 1)
+            ran = confirm([new.case_of(n)._replace(rank=rank) for rank, n in ranks])
             outcomes += ran
             if len(ran) < len(some):
                 break
@@ -212,15 +202,13 @@ class Bugs:
         for number, outcome in zip(alone, outcomes, strict=True):
             how[number] = _how(outcome)
             self.totals.rounded += outcome.is_rounded
-            self._note_isolated(new, number, first, outcome, taken)
-        self._note_others(new, how, first, alone)
+            self._note_isolated(new, number, outcome, taken)
+        self._note_others(new, how, alone)
         return how
 
     def _choose_bugs_to_rerun(self, cases: Array) -> list[int]:
         """Return which new violations are run in isolation, by their rank and case number."""
-        limits = [
-            most for most in (self.most_isolated, self.most_rerun) if most is not None
-        ]
+        limits = [n for n in (self.most_isolated, self.most_rerun) if n is not None]
         if self.until_bug or not limits:
             left = len(cases)
             if self.most_rerun is not None:
@@ -232,42 +220,29 @@ class Bugs:
         ranks = max(0, min(len(cases), first - self.table.count))
         chosen = list(range(ranks))
         if len(chosen) < left:
-            mixed = (
-                cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)
-            ) >> np.uint64(40)
+            mixed = cases[ranks:].astype(np.uint64) * np.uint64(_SPREADING)
+            mixed = mixed >> np.uint64(40)
             sampled = ranks + np.flatnonzero(mixed % np.uint64(_SAMPLED) == 0)
             chosen += sampled[: left - len(chosen)].tolist()
         return chosen
 
     def _note_isolated(
-        self,
-        new: Violations,
-        number: int,
-        first: int,
-        outcome: IsolatedRerun,
-        taken: Taken,
+        self, new: Violations, number: int, outcome: IsolatedRerun, taken: Taken
     ) -> None:
         how = _how(outcome)
         if how is How.CRASHED:
-            crash = ChunkCrash(
-                int(new.rows[number]),
-                new.choices_of(number),
-                outcome.why,
-                outcome.traceback,
-            )
-            taken.crashes.append(crash)
-        bug = self._note(new, number, first, how, outcome)
+            case = int(new.rows[number]), new.choices_of(number)
+            taken.crashes.append(ChunkCrash(*case, outcome.why, outcome.traceback))
+        bug = self._note(new, number, how, outcome)
         if how is How.ISOLATED:
             taken.bugs.append(bug)
 
-    def _note_others(
-        self, new: Violations, how: Array, first: int, alone: list[int]
-    ) -> None:
+    def _note_others(self, new: Violations, how: Array, alone: list[int]) -> None:
         """Count the violations that were run again in a batch, and keep some."""
         others = np.delete(np.arange(len(how)), alone)
         if self.is_stored or self.known:
             for number in others.tolist():
-                self._note(new, number, first, How(how[number]), None)
+                self._note(new, number, How(how[number]), None)
             return
         bugs = others[how[others] == How.BATCH]
         self.totals.unique_bugs += len(bugs)
@@ -277,20 +252,13 @@ class Bugs:
         some = bugs[: self._left]
         if len(some):
             self._left -= len(some)
-            later = new.take(some)
-            later.rows = later.rows + first
-            self._unnamed.append((self.table.count + some, later))
+            self._unnamed.append((self.table.count + some, new.take(some)))
 
     def _note(
-        self,
-        new: Violations,
-        number: int,
-        first: int,
-        how: How,
-        outcome: IsolatedRerun | None,
+        self, new: Violations, number: int, how: How, outcome: IsolatedRerun | None
     ) -> Bug:
         """Count a new violation, and keep it where there is room."""
-        bug = self._bug(new, number, outcome, first=first)
+        bug = self._bug(new, number, outcome)
         if how <= How.BATCH:
             if self.known and self._case_names(bug.choices) in self.known:
                 bug = replace(bug, is_new=False)
@@ -307,30 +275,29 @@ class Bugs:
         self,
         found: Violations,
         number: int,
-        outcome: IsolatedRerun | None,
-        *,
-        first: int = 0,
+        outcome: IsolatedRerun | None = None,
         seen: int = 1,
     ) -> Bug:
-        """Return one violation; its chunk's first case has the number `first`."""
+        """Return one violation, with its values where it was run in isolation."""
         choices, records, _ = found.case_of(number)
         failures = failures_of(int(found.failed[number]))
         margin = float(found.margins[number])
-        return Bug(
+        bug = Bug(
             id=self._bug_names(choices),
-            case=int(found.rows[number]) + first,
+            case=int(found.rows[number]),
             choices=choices,
             failed=self.subject.ensures[failures[0]].text,
             failures=failures,
             margin=None if math.isnan(margin) else margin,
             seen=seen,
-            confirmed="batch" if outcome is None else "isolated",
-            inputs={} if outcome is None else outcome.inputs,
-            outputs={} if outcome is None else outcome.outputs,
+            confirmed="batch",
             records=records,
-            nearest=() if outcome is None else outcome.nearest,
-            repeats=None if outcome is None else outcome.repeats,
         )
+        if outcome is None:
+            return bug
+        known = ("inputs", "outputs", "nearest", "repeats")
+        values = {name: getattr(outcome, name) for name in known}
+        return replace(bug, confirmed="isolated", **values)
 
     def keep(self, place: int, bug: Bug) -> None:
         """Keep a bug for the result, while there is room."""
@@ -345,9 +312,8 @@ class Bugs:
         totals.violations += int(((how <= How.BATCH) | (how == How.CHANCE)).sum())
         totals.flaky += int((how == How.FLAKY).sum())
         totals.crashed += int((how == How.CRASHED).sum())
-        if (
-            not is_unique.all()
-        ):  # too many to deduplicate: those that failed again count
+        # Too many to deduplicate: those that failed again count
+        if not is_unique.all():
             back = int(found.reproduced[~is_unique].sum())
             totals.violations += back
             totals.flaky += int((~is_unique).sum()) - back
@@ -363,15 +329,14 @@ class Bugs:
         order = np.argsort(places)
         seen = self.table.count_seen(places[order])
         bugs = list(self._kept.values())
-        found = join_violations(
-            [found for _, found in self._unnamed] or [no_violations()]
-        )
+        unnamed = [found for _, found in self._unnamed]
+        found = join_violations(unnamed or [no_violations()])
 
         def bug(number: int) -> Bug:
             at, times = int(order[number]), seen[number]
             if at < len(bugs):
                 return replace(bugs[at], seen=times)
-            return self._bug(found, at - len(bugs), None, seen=times)
+            return self._bug(found, at - len(bugs), seen=times)
 
         alone = np.flatnonzero(order < len(bugs)).tolist()
         return BugList(len(order), bug, alone)

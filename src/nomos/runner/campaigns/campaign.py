@@ -47,6 +47,7 @@ LATE = "the time is up"
 DOWN = "the service is down"
 OTHER_INPUTS = "inputs() gives other inputs in another process"
 _CALLS_SPENT = "the calls are used up"
+_TOO_MANY_CRASHED = "too many cases crashed"
 _SPENT, _STARVED = "the budget is spent", "too few cases got past `requires`"
 
 
@@ -88,8 +89,7 @@ class Campaign:
         self.can_resume = True  # whether a campaign can go on from `next_first`
         self.remembered: Any = None  # of answers, where it was stopped
         self._inputs = ""  # their checksum, as the first worker has them
-        self.stop = ""  # why it ended
-        self.problem = ""
+        self.stop = self.problem = ""  # why it ended, and what it is short of
         self.seconds_before = 0.0
         self._began = time.perf_counter()
         self._planned = 0
@@ -99,8 +99,8 @@ class Campaign:
     @property
     def cases(self) -> int | None:
         """How many tests there may be; None where nothing limits them."""
-        unlimited = self.plan.is_listed and self.options.budget is None
-        return None if unlimited else self.options.cases
+        has_limit = not self.plan.is_listed or self.options.budget is not None
+        return self.options.cases if has_limit else None
 
     @property
     def seconds(self) -> float:
@@ -169,7 +169,9 @@ class Campaign:
             return None
         # Until it is known how many cases an input has, there may be very many.
         per_input = self.next_case / self.next_first if self.next_first else math.inf
-        planned = self.plan.next(wanted, per_input, shares=workers > 1)
+        early = not (workers or self.options.until_bug or self.options.time)
+        how = {"shares": workers > 1, "may_end_early": early}
+        planned = self.plan.next(wanted, per_input, **how)
         if planned is None:
             return None
         if not self.plan.is_listed:
@@ -200,7 +202,7 @@ class Campaign:
         """Count a range's verdicts and confirm its new violations, in order."""
         events: list[Event] = []
         is_whole = asked.stop is None
-        ends = is_whole and self.plan.total == asked.first + asked.count
+        is_last = is_whole and self.plan.total == asked.first + asked.count
         for evaluated in parts:
             self._inputs = self._inputs or evaluated.inputs
             if evaluated.inputs not in ("", self._inputs):  # no case is what it was
@@ -209,36 +211,37 @@ class Campaign:
                 events += self._take(evaluated, confirm)
         self.plan.took(parts)
         self.plan.learn(asked, parts)
+        if asked.longest_s < math.inf and is_whole:  # it may have ended early
+            self._planned = self.plan.next_first = self.next_case
         if not self.plan.is_listed:
             self.next_first = self.next_case
         elif is_whole and not self.stop:
             self.next_first = asked.first + asked.count
-            self.stop = EVERY_CASE if ends else ""
+            self.stop = EVERY_CASE if is_last else ""
         self.can_resume = self.plan.can_resume(self.next_case) and (
             is_whole or not self.plan.is_listed
         )
-        if not self.stop and time.time() >= self.meter.find_ends().get(
-            "search", math.inf
-        ):
+        ends = self.meter.find_ends().get("search", math.inf)
+        if not self.stop and time.time() >= ends:
             self.stop = LATE
-        counts = self.counts()
-        events.append(Progress(self.subject, self.seed, counts, self.next_case))
+        events.append(Progress(self.subject, self.seed, self.counts(), self.next_case))
         return events
 
     def _take(self, evaluated: EvaluatedChunk, confirm: Confirm) -> list[Event]:
-        end, why = self._end(evaluated)
         events: list[Event] = []
-        crashes = list(evaluated.crashes)
-        found = evaluated.violations
+        end, why = self._end(evaluated)
+        crashes, found = list(evaluated.crashes), evaluated.violations
         if len(found):
             calls = max(self.totals.k, int(evaluated.calls[:end].max(initial=0)))
             self.bugs.limit_reruns(self.meter, calls)
+            first = self.next_case
             found = found.take(slice(np.searchsorted(found.rows, end)))
-            taken = self.bugs.take(found, self.next_case, confirm)
+            taken = self.bugs.take(replace(found, rows=found.rows + first), confirm)
             events += [BugFound(self.subject, self.seed, bug) for bug in taken.bugs]
-            crashes = sorted([*crashes, *taken.crashes], key=lambda crash: crash.row)
+            crashes += [replace(one, row=one.row - first) for one in taken.crashes]
+            crashes.sort(key=lambda crash: crash.row)
             if taken.stops_at is not None:
-                end, why = taken.stops_at, "a bug was found"
+                end, why = taken.stops_at - first, "a bug was found"
         self.can_resume = False  # till the whole range is counted
         self._count(evaluated, end)
         if not self.plan.is_listed:
@@ -248,7 +251,7 @@ class Campaign:
                 events += self._crash(crash)
         self.next_case += end
         if not why and self.totals.crashed >= self.options.max_crashes:
-            why = "too many cases crashed"
+            why = _TOO_MANY_CRASHED
         self.stop = why
         return events
 
@@ -256,13 +259,8 @@ class Campaign:
         """Return how many of the cases count, and why no more do."""
         options, totals = self.options, self.totals
         crashed = evaluated.verdicts == Verdict.CRASHED
-        found = [
-            (len(evaluated), ""),
-            (
-                find_reached(crashed, options.max_crashes - totals.crashed),
-                "too many cases crashed",
-            ),
-        ]
+        reached = find_reached(crashed, options.max_crashes - totals.crashed)
+        found = [(len(evaluated), ""), (reached, _TOO_MANY_CRASHED)]
         if self.cases is not None:
             left = self.cases - totals.tests
             end = find_reached(evaluated.accepted, left + self.plan.is_listed)
@@ -272,8 +270,8 @@ class Campaign:
         if self.meter.limit is not None:
             spent = self.spent + np.cumsum(evaluated.search_calls)
             calls = np.maximum.accumulate(np.append(totals.k, evaluated.calls))[1:]
-            short = self.meter.is_short(spent, calls)
-            found.append((find_reached(short, 1), _CALLS_SPENT))
+            is_short = self.meter.is_short(spent, calls)
+            found.append((find_reached(is_short, 1), _CALLS_SPENT))
         drawn = totals.tests, totals.discarded + totals.unchanged
         starved = None if self.plan.is_listed else find_starved(evaluated, *drawn)
         if starved is not None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nomos import __version__
 from nomos.models.kinds import library_names
+from nomos.models.load import is_trusting
 from nomos.runner.jobs import Prepared
 
 _MOST_BYTES, _MOST_ITEMS, _MOST_LAZY = 2**25, 10_000, 64
@@ -33,7 +34,8 @@ def fingerprint(prepared: Prepared) -> dict[str, str]:
     subject, program = prepared.subject, prepared.engine.program
     source = inspect.getsourcefile(type(prepared.domain)) or ""
     settings = sorted(subject.settings.items())
-    return {
+    trust = {"trust": "files that can run code"} if is_trusting() else {}
+    return trust | {
         "spec": _hash_bytes(subject.text.encode()),
         "domain": _of_file(Path(source)),
         "model": _of_file(prepared.model_path) or subject.model,
@@ -65,9 +67,7 @@ def _loaded_versions() -> Iterator[str]:
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Say what is not as it was."""
-    return [
-        words for name, words in _NAMES.items() if before.get(name) != now.get(name)
-    ]
+    return [said for name, said in _NAMES.items() if before.get(name) != now.get(name)]
 
 
 def _hash_bytes(data: bytes) -> str:

@@ -26,9 +26,8 @@ def starves_at(tests: Array, discarded: Array) -> int | None:
 
     Both are running totals, case by case, so the answer does not depend on chunks.
     """
-    starving = (discarded >= LEAST_DISCARDS) & (
-        discarded > MOST_DISCARDS_PER_TEST * tests
-    )
+    most = np.maximum(LEAST_DISCARDS - 1, MOST_DISCARDS_PER_TEST * tests)
+    starving = discarded > most
     return int(np.argmax(starving)) if starving.any() else None
 
 
@@ -95,19 +94,14 @@ def with_exceptions(result: Result, raised: Mapping[str, int]) -> Result:
     known, times = {crash.error for crash in result.crashes}, sum(raised.values())
     new = [Crash(-1, (), e, e, seen=n) for e, n in raised.items() if e not in known]
     crashes = [*result.crashes, *new][:MOST_CRASH_KINDS]
-    said = (
-        f"the model raised {next(iter(raised))}, and answered when it was asked again"
-    )
+    first = next(iter(raised))
+    said = f"the model raised {first}, and answered when it was asked again"
     kept = [said, f"{times} calls raised so", *_other_problems(result)]
     if result.counts.crashed:
         kept.insert(2, f"{result.counts.crashed} cases crashed")
     verdict: Verdict = "violated" if result.verdict == "violated" else "failed"
-    return replace(
-        result,
-        crashes=tuple(crashes),
-        problem="; ".join(kept),
-        verdict=verdict,
-    )
+    problem = "; ".join(kept)
+    return replace(result, crashes=tuple(crashes), problem=problem, verdict=verdict)
 
 
 def _other_problems(result: Result) -> list[str]:

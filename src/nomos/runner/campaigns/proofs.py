@@ -50,9 +50,8 @@ class Proofs:
         prepared, options = live.ready_job, self.options
         program, prover = prepared.engine.program, self._prover(prepared.domain)
         try:
-            return make_certificate(
-                prover, program, proof, options.within, options.seconds
-            )
+            limits = options.within, options.seconds
+            return make_certificate(prover, program, proof, *limits)
         except NotProvable as error:
             raise NomosError(error.picture(program.spec.source)) from None
 

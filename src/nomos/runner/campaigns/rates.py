@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations, product
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ from nomos.results.measured import GroupRate, RateFound
 from nomos.results.statistics import Interval, clopper_pearson
 
 _LEVEL = 0.95
+_COMPARED = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
 Ends = tuple[Any, Any]  # of an interval
 _EVERYTHING: Ends = (-math.inf, math.inf)
-
-
+_OVER_BOUND = "its interval reaches over the bound: more cases are needed (--budget)"
 _NO_SAMPLE = "its cases are no sample of all: use --search random, or try all cases"
 
 
@@ -88,9 +89,7 @@ class CampaignRates:
         empty = [self.rates[n].text for n in estimate.used if not cases[n]]
         reason = unfit or (f"no case is one of `{empty[0]}`" if empty else "")
         if not reason and truth is None:
-            reason = (
-                "its interval reaches over the bound: more cases are needed (--budget)"
-            )
+            reason = _OVER_BOUND
         intervals = {
             n: clopper_pearson(hits[n], cases[n])
             for n in estimate.used
@@ -190,16 +189,19 @@ class _Estimate:
             case core.Apply(parameters=known, arguments=values, body=body):
                 more = dict(zip(known, values, strict=True))
                 return self._combine(body, {**names, **more}, level)
-            case core.Conditional(test=test, yes=yes, no=no):
-                truth = self.truth(test, names)
-                parts = [
-                    inner(p)
-                    for p, out in ((yes, False), (no, True))
-                    if truth is not out
-                ]
+            case core.Conditional():
+                parts = [*map(inner, self._open_branches(expr, names))]
                 return min(low for low, _ in parts), max(high for _, high in parts)
             case _:
                 return _EVERYTHING
+
+    def _open_branches(
+        self, expr: core.Conditional, names: Mapping[str, core.Expr]
+    ) -> list[core.Expr]:
+        """Return what a conditional may come to: both, where its test is not sure."""
+        truth = self.truth(expr.test, names)
+        branches = (expr.yes, False), (expr.no, True)
+        return [branch for branch, left_by in branches if truth is not left_by]
 
     def truth(self, expr: core.Expr, names: Mapping[str, core.Expr]) -> bool | None:
         """Tell whether a condition holds for sure, or fails for sure; None: neither."""
@@ -220,18 +222,14 @@ class _Estimate:
             case core.Apply(parameters=known, arguments=values, body=body):
                 more = dict(zip(known, values, strict=True))
                 return self.truth(body, {**names, **more})
-            case core.Conditional(test=test, yes=yes, no=no):
-                taken = self.truth(test, names)
-                truths = [
-                    self.truth(p, names)
-                    for p, out in ((yes, False), (no, True))
-                    if taken is not out
-                ]
-                return truths[0] if len(set(truths)) == 1 else None
+            case core.Conditional():
+                parts = self._open_branches(expr, names)
+                truths = {self.truth(part, names) for part in parts}
+                return truths.pop() if len(truths) == 1 else None
             case core.Compare(operator=sign, left=left, right=right):
                 apart = core.Arithmetic("-", left, right, span=expr.span)
                 low, high = self.ends(apart, names)
-                found = {_compare_zero(sign, end) for end in (low, high)}
+                found = {bool(_COMPARED[sign](end, 0)) for end in (low, high)}
                 is_sure = len(found) == 1 and (sign not in ("==", "!=") or low == high)
                 if sign in ("==", "!=") and (low > 0 or high < 0):
                     return sign == "!="
@@ -258,18 +256,6 @@ class _Estimate:
             ends = Interval(float(low), float(high), _LEVEL)
             return float(value), None if self.is_exact else ends
         return None, None
-
-
-def _compare_zero(sign: str, number: Any) -> bool:
-    signs: dict[str, bool] = {
-        "<": number < 0,
-        "<=": number <= 0,
-        ">": number > 0,
-        ">=": number >= 0,
-        "==": number == 0,
-        "!=": number != 0,
-    }
-    return signs[sign]
 
 
 def _exact_number(value: Any) -> Any:

@@ -105,12 +105,8 @@ class Recording:
     def _go_on(self, *, retry: bool) -> bool:
         """Take up the same campaign where it was killed; False where there is none."""
         campaign = self.campaign
-        found = self.store.find_unfinished(
-            campaign.subject,
-            campaign.seed,
-            campaign.options.cases,
-            campaign.plan.search,
-        )
+        how = campaign.seed, campaign.options.cases, campaign.plan.search
+        found = self.store.find_unfinished(campaign.subject, *how)
         if found is None:
             return False
         changed = changes(found.result.fingerprint, campaign.about.fingerprint)
@@ -138,16 +134,11 @@ class Recording:
     def _retry(self, id: int, confirm: Confirm) -> Recorded:
         """Run recorded bugs alone; tell which are gone."""
         subject = self.campaign.subject
-        records = self.store.bugs(
-            spec=subject.spec,
-            model=subject.model,
-            status="open",
-            before=id,
-            limit=_MOST_RETRIED,
-        )
-        mine = [
-            r for r in records if dict(r.subject.settings) == dict(subject.settings)
-        ]
+        which: dict[str, Any] = {"spec": subject.spec, "model": subject.model}
+        which |= {"status": "open", "before": id, "limit": _MOST_RETRIED}
+        records = self.store.bugs(**which)
+        settings = dict(subject.settings)
+        mine = [one for one in records if dict(one.subject.settings) == settings]
         # As they were found: then none of a random model needs more repeats than before.
         mine.sort(key=lambda record: (record.campaign, record.bug.case))
         began = time.perf_counter()
@@ -157,14 +148,12 @@ class Recording:
             if time.perf_counter() - began > _RETRY_S:
                 break
             some = mine[first : first + _RETRIED_AT_ONCE]
+            cases = [
+                KnownCase(record.bug.choices, record.bug.records, rank)
+                for rank, record in enumerate(some, tried + 1)
+            ]
             try:
-                bugs = [record.bug for record in some]
-                outcomes = confirm(
-                    [
-                        KnownCase(bug.choices, bug.records, rank)
-                        for rank, bug in enumerate(bugs, tried + 1)
-                    ]
-                )
+                outcomes = confirm(cases)
             except NomosError:
                 break  # the campaign itself will say so
             tried += len(outcomes)
@@ -206,14 +195,12 @@ class Recording:
         assert self.id is not None
         campaign, began = self.campaign, time.perf_counter()
         new, campaign.bugs.unsaved = campaign.bugs.unsaved, []
-        state = _state(campaign)
-        if not finished:
-            state["remembered"] = self.remembered() or campaign.remembered
+        known = None if finished else self.remembered() or campaign.remembered
         with self._or_without("the store failed, so the rest is not stored"):
             self.store.checkpoint(
                 self.id,
                 result,
-                state,
+                vars(_checkpoint_of(campaign, known)),
                 new=new,
                 seen=campaign.bugs.table.take_touched(),
                 shrunk=[bug for bug in result.bugs if bug.shrunk is not None],
@@ -234,75 +221,83 @@ class Recording:
             self.warn(f"the bugs are not kept for the repository: {error}")
 
 
-_ABSENT: dict[Any, Any] = {int: 0, str: "", Mapping[str, int]: {}}
-_KINDS: dict[str, Any] = {  # of a state; what is learned, its search reads
-    **dict.fromkeys(
-        ("next_case", "next_first", "reached", "spent", "uncontrolled"), int
-    ),
-    "asked_again": int,
-    **dict.fromkeys(("sample", "known", "stop", "problem"), str),
-    "cost": float | None,
-    **dict.fromkeys(("reasons", "asked", "raised"), Mapping[str, int]),
-}
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a result does not say of a campaign, and resuming needs."""
+
+    next_case: int
+    next_first: int
+    reasons: Mapping[str, int]
+    stop: str = ""
+    problem: str = ""
+    sample: str = ""
+    known: str | None = None  # the names of known bugs as it began, where they are few
+    reached: int = -1  # unknown of older ones: all
+    uncontrolled: int = 0
+    spent: int = 0
+    asked_again: int = 0
+    cost: float | None = None
+    asked: Mapping[Any, int] = field(default_factory=dict)  # by what for
+    raised: Mapping[str, int] = field(default_factory=dict)
+    rates: Any = None
+    remembered: Any = None  # what is known of answers
+    learned: Any = None  # by a search, which reads it
 
 
-def _state(campaign: Campaign) -> dict[str, Any]:
-    """Return what a result does not say, and resuming needs."""
-    state = {
-        "next_case": campaign.next_case,
-        "next_first": campaign.next_first,
+def _checkpoint_of(campaign: Campaign, remembered: Any) -> Checkpoint:
+    """Return where a campaign is."""
+    bugs, plan = campaign.bugs, campaign.plan
+    is_short = bugs.known is not None and len(bugs.known) <= _MOST_KNOWN_KEPT
+    return Checkpoint(
+        campaign.next_case,
+        campaign.next_first,
+        dict(campaign.reasons),
         # One that is over may have ended within a range, whose cases are not run again.
-        "stop": "" if campaign.is_stopped else campaign.stop,
-        "problem": "" if campaign.is_stopped else campaign.problem,
-        "reasons": dict(campaign.reasons),
-        "sample": campaign.sample.text(),
-        "reached": campaign.reached,
-        "uncontrolled": campaign.bugs.uncontrolled,
-        "rates": campaign.rates.to_json(),
-        "spent": campaign.spent,
-        "asked_again": campaign.asked_again,
-        "cost": campaign.plan.cost,
-        "asked": dict(campaign.meter.asked),
-        "raised": dict(campaign.meter.raised),
-    }
-    known = campaign.bugs.known
-    if known is not None and len(known) <= _MOST_KNOWN_KEPT:
-        state["known"] = known.lines().decode()
-    if isinstance(campaign.plan, Generations):
-        state["learned"] = campaign.plan.state()
-    return state
+        stop="" if campaign.is_stopped else campaign.stop,
+        problem="" if campaign.is_stopped else campaign.problem,
+        sample=campaign.sample.text(),
+        known=bugs.known.lines().decode() if bugs.known and is_short else None,
+        reached=campaign.reached,
+        uncontrolled=bugs.uncontrolled,
+        spent=campaign.spent,
+        asked_again=campaign.asked_again,
+        cost=plan.cost,
+        asked=dict(campaign.meter.asked),
+        raised=dict(campaign.meter.raised),
+        rates=campaign.rates.to_json(),
+        remembered=remembered,
+        learned=plan.state() if isinstance(plan, Generations) else None,
+    )
 
 
 def restore(campaign: Campaign, found: Unfinished, rows: list[Row]) -> None:
     """Bring a campaign to where a killed one had come."""
-    result, state, asked = found.result, found.state, campaign.meter.asked
-    campaign.recorded = result.recorded
-    asked.update(known := decode_value(Mapping[str, int], state.get("asked", {})))
-    asked["before a kill"] += max(0, found.asked - sum(known.values()))
-    if not state:
-        return  # killed before its first checkpoint
-    for name, kind in _KINDS.items():
-        decode_value(kind, state.get(name, _ABSENT.get(kind)))
-    vars(campaign.totals).update(asdict(result.counts))
-    campaign.seconds_before = result.counts.seconds
-    campaign.reasons.update(state["reasons"])
-    if "sample" in state:
-        campaign.sample.restore(state["sample"])
-    campaign.crashes.update({crash.error: crash for crash in result.crashes})
-    campaign.reached = state.get("reached", -1)  # unknown of older ones: all
-    campaign.bugs.uncontrolled = state.get("uncontrolled", 0)
-    if "known" in state:  # as it began: another seed may have found more since
-        campaign.bugs.known = KnownNames(np.array(state["known"].split(), dtype=bytes))
-    campaign.rates.restore(state.get("rates"))
-    campaign.spent = state.get("spent", 0)
-    campaign.asked_again = state.get("asked_again", 0)
-    campaign.plan.cost = state.get("cost")
-    campaign.remembered = state.get("remembered")
-    campaign.meter.raised.update(state.get("raised", {}))
-    campaign.go_on(state["next_case"], state["next_first"], state.get("stop", ""))
-    campaign.problem = state.get("problem", "")
+    campaign.recorded, asked = found.result.recorded, campaign.meter.asked
+    # Without a state it was killed before its first checkpoint.
+    empty = {"next_case": 0, "next_first": 0, "reasons": {}}
+    at: Checkpoint = decode_value(Checkpoint, found.state or empty)
+    asked.update(at.asked)
+    asked["before a kill"] += max(0, found.asked - sum(at.asked.values()))
+    if not found.state:
+        return
+    vars(campaign.totals).update(asdict(found.result.counts))
+    campaign.seconds_before = found.result.counts.seconds
+    campaign.reasons.update(at.reasons)
+    if at.sample:
+        campaign.sample.restore(at.sample)
+    campaign.crashes.update({crash.error: crash for crash in found.result.crashes})
+    campaign.bugs.uncontrolled = at.uncontrolled
+    if at.known is not None:  # as it began: another seed may have found more since
+        campaign.bugs.known = KnownNames(np.array(at.known.split(), dtype=bytes))
+    for name in ("reached", "spent", "asked_again", "remembered"):
+        setattr(campaign, name, getattr(at, name))
+    campaign.rates.restore(at.rates)
+    campaign.plan.cost = at.cost
+    campaign.meter.raised.update(at.raised)
+    campaign.go_on(at.next_case, at.next_first, at.stop)
+    campaign.problem = at.problem
     if isinstance(campaign.plan, Generations):
-        campaign.plan.restore(state["learned"])
+        campaign.plan.restore(at.learned)
     _restore_bugs(campaign, rows)
 
 
@@ -310,13 +305,12 @@ def _restore_bugs(campaign: Campaign, rows: list[Row]) -> None:
     """Bring a campaign's table of violations, and its bugs, to where they were."""
     bugs = [row.bug for row in rows]
     violations = Violations.of(
-        range(len(rows)),
+        [bug.case for bug in bugs],
         [bug.choices for bug in bugs],
         [bug.mask for bug in bugs],
         [math.nan if bug.margin is None else bug.margin for bug in bugs],
     )
     campaign.bugs.table.recall(
-        np.array([bug.case for bug in bugs], dtype=np.int64),
         np.array([row.how for row in rows], dtype=np.int8),
         np.array([bug.seen for bug in bugs], dtype=np.int64),
         violations,

@@ -66,7 +66,7 @@ class ViolationTable:
         places[new] = self.count + new
         return places, new
 
-    def add(self, cases: Array, how: Array, found: Violations) -> None:
+    def add(self, how: Array, found: Violations) -> None:
         """Take in new violations at the next places; none of them is counted yet."""
         places = slice(self.count, self.count + len(how))
         self.count += len(how)
@@ -74,7 +74,7 @@ class ViolationTable:
         self._columns.how[places] = how
         self._columns.failed[places] = found.failed
         self._columns.margin[places] = found.margins
-        self._columns.case[places] = cases
+        self._columns.case[places] = found.rows
         inputs, is_bug = found.choices[:, : self.input_count], how <= How.BATCH
         inputs = inputs if is_bug.all() else inputs[is_bug]
         lengths = np.full(len(inputs), self.input_count, dtype=np.int64)
@@ -95,10 +95,10 @@ class ViolationTable:
         times: list[int] = self._columns.seen[places].tolist()
         return times
 
-    def recall(self, cases: Array, how: Array, seen: Array, found: Violations) -> None:
+    def recall(self, how: Array, seen: Array, found: Violations) -> None:
         """Take in all violations of a campaign that is resumed, in their order."""
         places, _ = self.places(found)
-        self.add(cases, how, found)
+        self.add(how, found)
         self._columns.seen[places] = seen
 
     def take_touched(self) -> list[tuple[int, int]]:

@@ -80,8 +80,7 @@ class _Process:
         self._file.flush()
         self._sign = mmap.mmap(self._file.fileno(), _SIZE)
         ours, theirs = os.pipe(), os.pipe()  # each: read, write
-        fds = [theirs[0], ours[1], self._file.fileno()]
-        self.process = launch(fds)
+        self.process = launch([theirs[0], ours[1], self._file.fileno()])
         os.close(theirs[0])
         os.close(ours[1])
         self.answers = Connection(ours[0], writable=False)

@@ -116,9 +116,8 @@ class RayPool(WorkerPool):
                 return None
             ticket, *_ = self._todo.popleft()
             words = str(error).strip().splitlines()
-            return Answer(
-                ticket, crash=WorkerCrash(f"its worker did not start: {words[0]}")
-            )
+            crash = WorkerCrash(f"its worker did not start: {words[0]}")
+            return Answer(ticket, crash=crash)
         self._idle.append(actor)
         return None
 

@@ -14,12 +14,7 @@ from nomos.device import Placement, place_models, reference_precision
 from nomos.domain.domain import Domain
 from nomos.domain.find import build
 from nomos.domain.meter import CallsSpent, Grant, Lease, Phase, Terms, under_lease
-from nomos.engine.cases import (
-    Cases,
-    KnownCase,
-    MadeCases,
-    RandomCases,
-)
+from nomos.engine.cases import Cases, KnownCase, MadeCases, RandomCases
 from nomos.engine.choices import EndlessRange, Stream
 from nomos.engine.engine import Engine
 from nomos.engine.evaluated import EvaluatedChunk, Limits, no_verdicts
@@ -54,9 +49,8 @@ from nomos.search.strategy import Material
 
 def is_uncontrolled(program: Program) -> bool:
     """Tell whether a random model is asked one thing, and once: chance cannot be told."""
-    return bool(program.random_models) and not (
-        program.has_control or program.spec.repeats
-    )
+    is_tested = program.has_control or program.spec.repeats
+    return bool(program.random_models) and not is_tested
 
 
 def current_folder() -> str:
@@ -121,8 +115,7 @@ class Worker:
 
     def run_task(self, grant: Grant, method: str, *arguments: Any) -> Done:
         """Do a task, the call of one of the methods below, with no more calls than granted."""
-        terms = self.setting.terms
-        self.lease = Lease(grant, self.report_calls, terms, watch.beat)
+        self.lease = Lease(grant, self.report_calls, self.setting.terms, watch.beat)
         try:
             with under_lease(self.lease):
                 value = getattr(self, method)(*arguments)
@@ -208,10 +201,8 @@ class Worker:
         except CallsSpent:  # conditions ask the model: the campaign will end by it
             return None
         except EndlessRange as error:
-            name = engine.program.spec.name
-            raise NomosError(
-                f"{name} cannot be searched exhaustively: {error}"
-            ) from None
+            said = f"{engine.program.spec.name} cannot be searched exhaustively"
+            raise NomosError(f"{said}: {error}") from None
         return None
 
     def estimate_space(self, job: Job) -> int | None:
@@ -249,12 +240,13 @@ class Worker:
         try:
             if asked.made is not None:
                 evaluated.append(self._evaluate_made(prepared, stream, asked))
-                evaluated[0].inputs = self._inputs
             else:
                 for part in self._evaluate_drawn(prepared, stream, asked):
                     evaluated.append(part)
         except CallsSpent:  # by the conditions of cases that were only listed
             evaluated.append(replace(no_verdicts(0), is_spent=True))
+        for part in evaluated:
+            part.inputs = self._inputs
         return evaluated
 
     def _restore_answers(self, engine: Engine, kept: Any) -> None:
@@ -276,7 +268,7 @@ class Worker:
         self, prepared: Prepared, stream: Stream, asked: Range
     ) -> Iterator[EvaluatedChunk]:
         """Evaluate cases chunk by chunk, as long as the limits and the calls go."""
-        limits, before = Limits(asked.tests, asked.crashes), 0
+        limits, before = Limits(asked.tests, asked.crashes, asked.longest_s), 0
         how = {"one_by_one": asked.one_by_one}
         for cases in _cases(prepared, stream, asked):
             if limits.are_reached:
@@ -285,7 +277,6 @@ class Worker:
             part = prepared.engine.run(cases, limits, before=before, **how)
             part.busy_s = time.process_time() - busy
             part.seconds = measure_time() - began
-            part.inputs = self._inputs
             yield part
             limits, before = limits.after(part), before + len(part)
             if part.is_spent:
@@ -304,13 +295,10 @@ class Worker:
         if asked.signals:
             making.keep_scores()
         began = time.process_time()
-        evaluated = prepared.engine.run_made(
-            cases,
-            Limits(asked.tests, asked.crashes),
-            batch=asked.batch,
-            one_by_one=asked.one_by_one,
-            asks_all=asked.signals,  # the scores of all are wanted, and come with them
-        )
+        # The scores of all are wanted, and come with them.
+        how = {"one_by_one": asked.one_by_one, "asks_all": asked.signals}
+        limits = Limits(asked.tests, asked.crashes)
+        evaluated = prepared.engine.run_made(cases, limits, batch=asked.batch, **how)
         evaluated.busy_s = time.process_time() - began
         # Of a whole generation at once: scores may depend on the batch.
         if asked.signals and len(evaluated) == asked.count:
@@ -359,25 +347,16 @@ class Worker:
 
     def _rerun_isolated(self, prepared: Prepared, case: KnownCase) -> IsolatedRerun:
         """Run a case alone; where networks are rounded, float32 is the judge."""
-        engine, is_rounded = prepared.engine, False
-        if self.setting.placement.is_rounded:
-            with reference_precision():
-                outcome = engine.replay(case.choices, case.records)
-            if outcome.verdict is Verdict.PASSED:
-                again = engine.replay(case.choices, case.records)
-                is_rounded = again.verdict is Verdict.VIOLATED
-        else:
+        engine, is_rounded = prepared.engine, self.setting.placement.is_rounded
+        with reference_precision() if is_rounded else nullcontext():
             outcome = engine.replay(case.choices, case.records)
+        if is_rounded := is_rounded and outcome.verdict is Verdict.PASSED:
+            again = engine.replay(case.choices, case.records)
+            is_rounded = again.verdict is Verdict.VIOLATED
         spec, schema = engine.program.spec, engine.program.schema
-        inputs, outputs = describe_values(outcome.values, spec.outputs, schema)
-        return IsolatedRerun(
-            outcome.verdict,
-            outcome.why,
-            outcome.traceback,
-            inputs,
-            outputs,
-            is_rounded=is_rounded,
-        )
+        described = describe_values(outcome.values, spec.outputs, schema)
+        said = outcome.verdict, outcome.why, outcome.traceback
+        return IsolatedRerun(*said, *described, is_rounded=is_rounded)
 
 
 def _cases(prepared: Prepared, stream: Stream, asked: Range) -> Iterator[Cases]:

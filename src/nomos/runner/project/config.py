@@ -6,16 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nomos.accepted import (
-    AMOUNT,
-    COUNT,
-    SEED,
-    SHARE,
-    TEXT,
-    Kind,
-    accept_option,
-    meant,
-)
+from nomos.accepted import AMOUNT, COUNT, SEED, SHARE, TEXT, Kind, accept_option, meant
 from nomos.errors import NomosError
 
 
@@ -39,9 +30,7 @@ class Config:
     def models_for(self, spec: Path, root: Path) -> tuple[str, ...]:
         """Return the models of the nearest folder above a spec; none: the domain's own."""
         folders = [parent.resolve() for parent in spec.resolve().parents]
-        named = {
-            (root / name).resolve(): models for name, models in self.models.items()
-        }
+        named = {(root / name).resolve(): own for name, own in self.models.items()}
         models = next((named[folder] for folder in folders if folder in named), ())
         return tuple(str(root / m) if (root / m).exists() else m for m in models)
 

@@ -137,5 +137,4 @@ def _is_excluded(path: Path, patterns: Sequence[str]) -> bool:
 
 def _glob(pattern: str) -> list[Path]:
     anchor = Path(Path(pattern).anchor)
-    relative = str(Path(pattern).relative_to(anchor))
-    return sorted(anchor.glob(relative))
+    return sorted(anchor.glob(str(Path(pattern).relative_to(anchor))))

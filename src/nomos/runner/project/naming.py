@@ -49,8 +49,11 @@ def model_name(domain: type[Domain], settings: Mapping[str, str], root: Path) ->
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """Return as much of the end of each path as tells it from the others."""
-    parts = {path: PurePath(path).parts for path in paths}
+    """Return as much of the end of each path as tells it from the others.
+
+    A model behind an endpoint, `openai:NAME@URL?OPTIONS`, ends with its name and options.
+    """
+    parts = {path: _parts_of(path) for path in paths}
 
     def short(path: str) -> str:
         own, others = parts[path], [p for other, p in parts.items() if other != path]
@@ -60,3 +63,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
         return path
 
     return [short(path) for path in paths]
+
+
+def _parts_of(path: str) -> tuple[str, ...]:
+    name, at, rest = path.removeprefix("openai:").partition("@http")
+    if not (at and path.startswith("openai:")):
+        return PurePath(path).parts
+    address, mark, options = rest.partition("?")
+    return at + address, name + mark + options

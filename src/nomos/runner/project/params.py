@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from itertools import product
 
+from nomos.accepted import SETTINGS
 from nomos.lang import core
 from nomos.lang.checking.declarations import Value
 from nomos.lang.checking.params import bind_params
@@ -21,15 +22,7 @@ def bind_settings(
     others = {name: v for name, v in settings.items() if name not in names}
     values = {param.name: param.value for param in bound.params}
     values |= {name: given[name] for name in OPTIONS if name in given}
-    return bound, others, as_settings(values)
-
-
-def as_settings(params: Mapping[str, Value]) -> dict[str, str]:
-    """Return values of params as a command line gives them."""
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in params.items()
-    }
+    return bound, others, SETTINGS.accept(values)
 
 
 def each_setting(

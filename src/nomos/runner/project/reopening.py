@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from nomos.accepted import SETTINGS
 from nomos.domain.find import find_root
 from nomos.errors import NomosError
 from nomos.lang.checking.repeats import OPTIONS
@@ -18,7 +19,6 @@ from nomos.results.result import Subject
 from nomos.runner.jobs import Job
 from nomos.runner.project.config import load_config
 from nomos.runner.project.naming import model_name, relative
-from nomos.runner.project.params import as_settings
 from nomos.runner.project.specs import LoadedSpec, load_spec
 from nomos.store.store import FOLDER
 
@@ -78,11 +78,7 @@ def _own_path(name: str, root: Path, store: Path) -> Path | None:
         inside = path.is_relative_to(root) and not path.is_relative_to(store)
         stored = FOLDER in path.parts[len(root.parts) :]
         return path if plain and inside and not stored and path.exists() else None
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ):  # no name of a file, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # no file's name, or links in a circle
         return None
 
 
@@ -92,13 +88,11 @@ def _find_named_settings(
     """Return the values that the project itself names, by the names of settings."""
     spec, imported = loaded.runnable()
     assert imported.domain is not None
-    named = {
-        name: {value}
-        for name, value in as_settings({p.name: p.value for p in spec.params}).items()
-    }
+    params: dict[str, str] = SETTINGS.accept({p.name: p.value for p in spec.params})
+    named = {name: {value} for name, value in params.items()}
     for name, parameter in inspect.signature(imported.domain).parameters.items():
         if isinstance(parameter.default, str | int | float | Path):
-            values = as_settings({name: parameter.default})  # type: ignore[dict-item]  # or a path, as text
+            values = SETTINGS.accept({name: parameter.default})
             named.setdefault(name, set()).update(values.values())
     models = named.setdefault("model", set())
     configured = load_config(root).models_for(path, root)

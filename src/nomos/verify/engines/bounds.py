@@ -91,9 +91,8 @@ class Relaxation:
         constant: Array = np.zeros(weights.shape[:2])
         for number in range(layer, 0, -1):
             constant = constant + (weights @ self.model.biases[number]).sum(axis=2)
-            weights, more = relax_layer(
-                weights @ self.model.weights[number], known[number - 1]
-            )
+            weights = weights @ self.model.weights[number]
+            weights, more = relax_layer(weights, known[number - 1])
             constant = constant + more
         return constant + (weights @ self.model.biases[0]).sum(axis=2), weights
 
@@ -131,9 +130,8 @@ class Relaxation:
         parts = len(known[0][0]) if known else 1
         size = np.broadcast_to(self.regions.largest, (parts, len(self.regions.largest)))
         error = 8 * model.roundoff * size + self.regions.deviation
-        for layer, (weight, bias) in enumerate(
-            zip(model.weights, model.biases, strict=True)
-        ):
+        layers = zip(model.weights, model.biases, strict=True)
+        for layer, (weight, bias) in enumerate(layers):
             _, error = model.after(weight, bias, size, error)
             if layer < self.last:
                 size = np.maximum(known[layer][1].max(axis=1), 0)

@@ -160,8 +160,7 @@ class EnsembleSearch:
         heap = [(0, 0, root)]
         counting = False
         while heap and not self.limits.are_up:
-            part = heapq.heappop(heap)[2]
-            children = self._decide_part(part, found)
+            children = self._decide_part(heapq.heappop(heap)[2], found)
             if self.limits.found_at is not None and not counting:
                 counting = True  # from now on, the largest part first
                 heap = [(-p.volume, n, p) for n, (_, _, p) in enumerate(heap)]
@@ -220,8 +219,7 @@ class EnsembleSearch:
         for side in (inside, ~inside):
             mask = part.mask.copy()
             mask[start:stop] &= side
-            own = mask[start:stop]
-            kept = self._keep_reached(part.alive, start, stop, own)
+            kept = self._keep_reached(part.alive, start, stop, mask[start:stop])
             halves.append(_Part(mask, kept, live, self.reached.volume(mask)))
         return sorted(halves, key=lambda half: -len(half.alive))
 
@@ -257,9 +255,8 @@ class EnsembleSearch:
         for tree in np.argsort(starts - ends):  # where nothing helps: any that differs
             if not found:
                 alive = part.alive[starts[tree] : ends[tree]]
-                found += self._propose_splits(
-                    part, alive, np.zeros(len(alive)), len(alive)
-                )
+                none = np.zeros(len(alive))
+                found += self._propose_splits(part, alive, none, len(alive))
         return max(found, key=lambda one: one[0])[1:] if found else None
 
     def _propose_splits(

@@ -13,8 +13,7 @@ from nomos.structures.model import Layers
 from nomos.verify.engines.shapes import Component, HalfPlane, Listed, Polygon, Wide
 from nomos.verify.question.cases import AskedCases, choose_cases
 from nomos.verify.question.components import AtomGroup, CaseTable, Slot, groups, table
-from nomos.verify.question.formulas import SIDES, linear, ways
-from nomos.verify.question.symbolic import difference
+from nomos.verify.question.formulas import SIDES, difference, linear, ways
 
 _WIDE = 8  # more values than these are a range and no table, if nothing changes them
 _POLYGON = 200  # more than these are a polygon with a draw
@@ -47,9 +46,8 @@ class Regions:
         for (call, name), values in slots.items():
             own, columns = self.columns(name, values)
             total[:, call] += columns @ first[:, own].T
-            self.largest[own] = np.maximum(
-                self.largest[own], np.abs(columns).max(axis=0)
-            )
+            most = np.abs(columns).max(axis=0)
+            self.largest[own] = np.maximum(self.largest[own], most)
         return total.reshape(count, self.calls * len(first))
 
     def components(
@@ -64,9 +62,8 @@ class Regions:
         wide = self._find_wide_range(group)
         if wide is not None:
             return wide
-        if any(
-            self.cases.space.range_of(variable).is_real for variable in group.features
-        ):
+        ranges = map(self.cases.space.range_of, group.features)
+        if any(one.is_real for one in ranges):
             raise NotProvable(
                 f"the spec changes or compares {', '.join(group.features)}, which is "
                 "real, and the model is a network"
@@ -115,16 +112,14 @@ class Regions:
             return None
         if any(not isinstance(value, core.Variable) for value in group.slots.values()):
             return None
-        lines = [
-            self.line(slot, float(one.low), float(one.high)) for slot in group.slots
-        ]
+        slots = group.slots
+        lines = [self.line(slot, float(one.low), float(one.high)) for slot in slots]
         base, slope = (np.sum(part, axis=0) for part in zip(*lines, strict=True))
-        is_real = isinstance(one.feature, Real)
-        return Wide(variable, base, slope, is_real)
+        return Wide(variable, base, slope, isinstance(one.feature, Real))
 
     def _is_polygon(self, group: AtomGroup) -> bool:
         """Tell whether a number and a draw have too many pairs for a table."""
-        if len(group.features) != 1 or len(group.draws) != 1:
+        if len(group.features) != 1 or len(group.draws) != 1 or group.draws[0].is_real:
             return False
         one = self.cases.space.range_of(group.features[0])
         name = one.feature.name
@@ -144,9 +139,8 @@ def _find_polygon(group: AtomGroup, regions: Regions) -> Polygon:
         planes += _parse_planes(guard, pair)
     writes = []
     for write in group.writes:
-        writes.append(
-            (write, _parse_line(write.value, pair))
-        )  # refuses what is not whole
+        # Refuses what is not whole
+        writes.append((write, _parse_line(write.value, pair)))
     ends = [low[0] * v + low[2] for v in (one.low, one.high)]
     ends += [high[0] * v + high[2] for v in (one.low, one.high)]
     box = (float(one.low), float(one.high), float(min(ends)), float(max(ends)))

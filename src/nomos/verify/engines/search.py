@@ -69,6 +69,7 @@ class Findings:
     example: dict[str, Any] | None = None
     method: str = ""
     contradiction: str = ""
+    rounding: float = 0.0  # scores that are nearer to each other were taken for equal
 
     @classmethod
     def from_proof(cls, total: int, method: str) -> Findings:

@@ -223,7 +223,6 @@ def _clip_polygon(
             kept.append((x, y))
         if (sides[here] < 0) != (sides[after] < 0):
             t = sides[here] / (sides[here] - sides[after])
-            kept.append(
-                (x + t * (points[after][0] - x), y + t * (points[after][1] - y))
-            )
+            p, q = points[after]
+            kept.append((x + t * (p - x), y + t * (q - y)))
     return kept

@@ -80,7 +80,7 @@ def find_rise(ways: list[Violation], regions: Regions) -> Rise | None:
             if not len(pairs) or not order[0] or (order != order[0]).any():
                 return None
             first = 0 if order[0] > 0 else 1
-            bad = _list_steps(ways, len(regions.model.labels), first)
+            bad = list_forbidden_steps(ways, len(regions.model.labels), first)
             return Rise(group, shape, name, first, bad) if bad else None
     return None
 
@@ -104,9 +104,8 @@ def variables_of_rise(
     """Return the variables with which the number rises from a start to an end, if any do."""
     wanted = (start, end) if rise.first == 0 else (end, start)
     guards = list(rise.group.guards)
-    for (_, value), number in zip(
-        sorted(rise.group.slots.items()), wanted, strict=True
-    ):
+    rising = sorted(rise.group.slots.items())
+    for (_, value), number in zip(rising, wanted, strict=True):
         constant = core.Constant(number, span=value.span)
         guards.append(core.Compare("==", value, constant, span=value.span))
     own = regions.component(replace(rise.group, guards=tuple(guards)))
@@ -114,7 +113,7 @@ def variables_of_rise(
     return one_case(found, 0) if len(counts) else None
 
 
-def _list_steps(
+def list_forbidden_steps(
     ways: list[Violation], labels: int, first: int
 ) -> tuple[tuple[int, int], ...]:
     """Return the forbidden steps, where what is allowed composes; else nothing."""
@@ -247,9 +246,8 @@ class SlopeSearch:
                 return None
             several = {name: np.repeat(v, len(way)) for name, v in variables.items()}
             several[_START] = np.tile(way, count)
-            scores = self.model.scores(
-                self.cases.rows(self.record, several, count * len(way))
-            )
+            rows = self.cases.rows(self.record, several, count * len(way))
+            scores = self.model.scores(rows)
             labels = self.model.places(scores).reshape(count, -1)
             bad = self._find_forbidden(labels[:, :-1], labels[:, 1:])
             if bad.any():
@@ -322,9 +320,8 @@ class SlopeSearch:
         width = np.maximum(high - low, 1e-9)
         bent = ((low < 0) & (high > 0)) * np.abs(self.model.weights[1]).sum(axis=0)
         scale = np.abs(weights).max(axis=1, keepdims=True) * 5
-        gains = self.relaxation.gains(
-            state, weights, bent / width * scale * width.max()
-        )
+        sizes = bent / width * scale * width.max()
+        gains = self.relaxation.gains(state, weights, sizes)
         yield from halves(self.components, left, gains, weights)
 
     def _ask_steps(self, parts: list[Part]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -333,19 +330,14 @@ class SlopeSearch:
         for part in parts:
             first, *others = part.state
             # The end of a step is the start of the next one.
-            found.append(
-                combinations(self.components, (first + np.arange(2), *others))[0]
-            )
+            chosen = first + np.arange(2), *others
+            found.append(combinations(self.components, chosen)[0])
         sizes = [size_of(variables) for variables in found]
-        together = {
-            n: np.concatenate([variables[n] for variables in found]) for n in found[0]
-        }
+        together = {n: np.concatenate([one[n] for one in found]) for n in found[0]}
         said = self.cases.ask(self.cases.rows(self.record, together, sum(sizes)))
         labels = (said[:, None] == self.model.labels).argmax(axis=1)
-        ends = np.cumsum(sizes)[:-1]
-        for part, variables, own in zip(
-            parts, found, np.split(labels, ends), strict=True
-        ):
+        split = np.split(labels, np.cumsum(sizes)[:-1])
+        for part, variables, own in zip(parts, found, split, strict=True):
             own = own.reshape(int(part.state[0][1] - part.state[0][0]) + 2, -1)
             bad = self._find_forbidden(own[:-1], own[1:])
             if bad.any():

@@ -12,7 +12,7 @@ from nomos.device import Array
 from nomos.lang import core
 from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import ANSWER, Question, Record
+from nomos.verify.question.symbolic import ANSWER, Draw, Question, Record
 
 Variables = dict[str, Array]
 Ask = Callable[[Array], Array]
@@ -47,9 +47,7 @@ class AskedCases:
             high = evaluate(draw.high, variables, count)
             kept = low <= high
             variables, count = choose_cases(variables, kept), int(kept.sum())
-            variables[draw.variable] = rng.integers(
-                low[kept], high[kept], endpoint=True
-            )
+            variables[draw.variable] = sample_draw(draw, rng, low[kept], high[kept])
         for guard in self.question.guards:
             kept = holds(guard, variables, count)
             variables, count = choose_cases(variables, kept), int(kept.sum())
@@ -73,11 +71,17 @@ class AskedCases:
         return find_violated(self.question, self.answer_calls(rows), variables)
 
     def answer_calls(self, rows: Sequence[Array]) -> list[Array]:
-        """Return all answers about the rows of all calls: each function is asked once."""
-        answers = self.question.answers
-        parts: dict[tuple[str, int], Array] = {}
+        """Return all answers about the rows of all calls: each function is asked once.
+
+        It is not asked where no ensures looks at its answers: they are 0 then.
+        """
+        answers, used = self.question.answers, self.question.used
+        nothing = np.zeros(len(rows[0]), int)
+        parts = {(one.function, one.call): nothing for one in answers}
         for function, ask in self.asks.items():
-            own = [a.call for a in answers if a.function == function]
+            own = [answers[n].call for n in used if answers[n].function == function]
+            if not own:
+                continue
             said = ask(np.concatenate([rows[call] for call in own]))
             ends = np.cumsum([len(rows[call]) for call in own])[:-1]
             parts |= {(function, call): part
@@ -106,9 +110,8 @@ class AskedCases:
         """Draw cases whose inputs are rows of the data, with some features changed."""
         data = data[self.space.inside(data)]
         count = count if len(data) else 0
-        return self.with_draws(
-            self.draw_features(data, rng, count, changes), count, rng
-        )
+        drawn = self.draw_features(data, rng, count, changes)
+        return self.with_draws(drawn, count, rng)
 
     def draw_features(
         self, data: Array, rng: np.random.Generator, count: int, changes: int
@@ -133,6 +136,15 @@ class AskedCases:
         return values.astype(self.dtype).astype(np.float64)
 
 
+def sample_draw(draw: Draw, rng: np.random.Generator, low: Array, high: Array) -> Array:
+    """Draw values between bounds; of reals half are small, so that steps of any size come."""
+    if not draw.is_real:
+        return rng.integers(low, np.maximum(low, high), endpoint=True)
+    share = rng.random(len(low))
+    share = np.where(rng.random(len(low)) < 0.5, share, share**2)
+    return np.clip(low + (high - low) * share, low, high).astype(float)
+
+
 def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:
     """Yield pairs of variables that a condition wants to be equal."""
     match guard:
@@ -140,9 +152,7 @@ def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:
             yield from list_equal(guard.left)
             yield from list_equal(guard.right)
         case core.Compare(
-            operator="==",
-            left=core.Variable(name=one),
-            right=core.Variable(name=other),
+            operator="==", left=core.Variable(name=one), right=core.Variable(name=other)
         ):
             yield one, other
         case _:

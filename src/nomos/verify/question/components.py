@@ -27,6 +27,7 @@ from nomos.verify.question.symbolic import Draw, Question, Write, variables
 Slot = tuple[int, str]  # a call, and a feature of its record
 LARGEST_TABLE = 3_000_000
 _CHUNK = 400_000  # rows that are compressed at once
+_REALS = "`randReal` has too many values: draw `randInt(1, 100) / 100`"
 _LAST = ""  # beside variables: the last number for which the first of a part stands
 
 
@@ -72,9 +73,8 @@ def groups(cases: AskedCases) -> list[AtomGroup]:
         variable: {variable}
         for variable in (*free, *(d.variable for d in question.draws))
     }
-    coupled = [
-        {d.variable} | variables(d.low) | variables(d.high) for d in question.draws
-    ]
+    ends = [(d.variable, variables(d.low), variables(d.high)) for d in question.draws]
+    coupled = [{name} | low | high for name, low, high in ends]
     written = [write.value for write in question.writes]
     said = [*question.guards, *slots.values(), *written]
     used = {id(formula): variables(formula) for formula in said}
@@ -139,9 +139,8 @@ class _Builder:
         for variable in self.group.features:
             if variable != late:
                 listed, count = self._add_range(variable).values(), len(self.counts)
-                self._expand_rows(
-                    variable, np.full(count, len(listed)), np.tile(listed, count)
-                )
+                sizes = np.full(count, len(listed))
+                self._expand_rows(variable, sizes, np.tile(listed, count))
         self._filter_rows()
         for draw in self.group.draws:
             if late is not None and late in variables(draw.low) | variables(draw.high):
@@ -186,9 +185,8 @@ class _Builder:
         cells = [self._list_cells(one) for one in self.group.features]
         size = len(cells[0][0]) * len(cells[1][0])
         if size > LARGEST_TABLE:
-            raise NotProvable(
-                f"{' and '.join(self.group.features)} have too many values"
-            )
+            named = " and ".join(self.group.features)
+            raise NotProvable(f"{named} have too many values")
         a, b = np.divmod(np.arange(size), len(cells[1][0]))
         (low, high), (least, most) = (cells[0][:, a], cells[1][:, b])
         shared = np.maximum(low, least)
@@ -226,9 +224,8 @@ class _Builder:
         sizes = {a: self._add_range(a).count for a in self.group.features}
         total = math.prod(sizes.values())
         if len(reals) > 1:
-            raise NotProvable(
-                f"{' and '.join(reals)} are real and depend on each other"
-            )
+            named = " and ".join(reals)
+            raise NotProvable(f"{named} are real and depend on each other")
         if total <= LARGEST_TABLE:
             return reals[0] if reals else None
         largest = max(sizes, key=lambda variable: sizes[variable])
@@ -253,11 +250,12 @@ class _Builder:
         for guard in list(self.guards):
             if variables(guard) <= self.values.keys():
                 self.guards.remove(guard)
-                self._keep_rows(
-                    np.flatnonzero(holds(guard, self.values, len(self.counts)))
-                )
+                held = holds(guard, self.values, len(self.counts))
+                self._keep_rows(np.flatnonzero(held))
 
     def _add_draw(self, draw: Draw, *, last: bool) -> None:
+        if draw.is_real:
+            raise NotProvable(_REALS, draw.low.span)
         low, high = self._whole_numbers(draw.low), self._whole_numbers(draw.high)
         self._keep_rows(possible := np.flatnonzero(low <= high))
         low, high = low[possible], high[possible]
@@ -286,9 +284,8 @@ class _Builder:
             self._divide_integers(variable, low, high)
             return
         ends = np.array([one.low, one.high], self.cases.dtype)
-        index, values = divide_reals(
-            ends, self.values, count, self._range_cuts(variable)
-        )
+        cuts = self._range_cuts(variable)
+        index, values = divide_reals(ends, self.values, count, cuts)
         self._keep_rows(index)
         self.values[variable] = values
         self._filter_rows()
@@ -313,9 +310,8 @@ class _Builder:
             self._filter_rows()
             lasts = self.values.pop(_LAST)
             for write in self.group.writes:
-                if direction(
-                    write.value, variable
-                ):  # what lies between the ends fits, too
+                # What lies between the ends fits, too
+                if direction(write.value, variable):
                     self._check_write(write, self.values)
                     self._check_write(write, {**self.values, variable: lasts})
             parts.append(self._merge_rows())
@@ -342,9 +338,8 @@ class _Builder:
         for (_, name), formula in self.group.slots.items():
             column = np.array(evaluate(formula, values, len(counts)))
             for key in self.keys.of(name, column).T:
-                _, code = np.unique(
-                    code * (int(key.max()) + 1) + key, return_inverse=True
-                )
+                code = code * (int(key.max()) + 1) + key
+                _, code = np.unique(code, return_inverse=True)
         _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
         exact = counts.astype(object) if counts.astype(float).sum() > 2**62 else counts
         sums = np.zeros(len(first), exact.dtype)
@@ -387,7 +382,7 @@ def _sides(guard: core.Expr) -> list[core.Expr]:
     match guard:
         case core.Compare():
             return [guard.left, guard.right]
-        case core.Logic() | core.Not():
+        case core.Logic() | core.Not() | core.Conditional():
             return [side for part in core.children(guard) for side in _sides(part)]
         case _:
             return [guard, core.Constant(None, span=guard.span)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -16,8 +16,15 @@ from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.model import ModelOutput, Structure
 from nomos.verify.question.cases import find_violated
-from nomos.verify.question.formulas import SIDES, fix_variables, holds, linear, ways
-from nomos.verify.question.symbolic import ANSWER, Question, difference, variables
+from nomos.verify.question.formulas import (
+    SIDES,
+    difference,
+    fix_variables,
+    holds,
+    linear,
+    ways,
+)
+from nomos.verify.question.symbolic import ANSWER, Question, variables
 
 _MOST_COMBINATIONS = 4096
 
@@ -28,7 +35,8 @@ class HalfSpace:
 
     Where it is strict, scores on the edge are outside; bounds do not need to know. `slack`
     is how far the edge itself may be off. Where it is not sufficient, scores have to be in
-    it, and that is not enough: then only the model itself can tell.
+    it, and that is not enough: then only the model itself can tell. `inputs` are weights of
+    real features and draws, which are added.
     """
 
     weights: Array
@@ -36,6 +44,7 @@ class HalfSpace:
     strict: bool = False
     slack: float = 0.0
     is_sufficient: bool = True
+    inputs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +72,9 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         )
     places = np.array(list(itertools.product(range(len(labels)), repeat=len(asked))))
     if not any(outputs):
+        said_of = frozenset[str]().union(*map(variables, question.ensures))
+        if not all(name.startswith(ANSWER) for name in said_of):
+            raise NotProvable("labels are compared with real features")
         said = [labels[places[:, asked.index(one.call)]] for one in question.answers]
         bad = find_violated(question, said, {})
         return [
@@ -85,15 +97,32 @@ def violations(question: Question, model: Structure) -> list[Violation]:
         for formula in question.ensures:
             rest = fix_variables(formula, fixed)
             for conditions in ways(rest, False, numbers.compare):
-                every = (*own, *conditions)
+                every = (*own, *_drop_weaker(conditions))
                 found.append(Violation(every, tuple(_add_conditions(every))))
     return found
+
+
+def _drop_weaker(conditions: list[HalfSpace]) -> list[HalfSpace]:
+    """Return conditions without those that follow from another with equal weights."""
+    strongest: dict[bytes, HalfSpace] = {}
+    others = []
+    for one in conditions:
+        if one.slack or one.inputs or not one.is_sufficient:
+            others.append(one)
+            continue
+        key = (one.weights + 0.0).tobytes()
+        known = strongest.setdefault(key, one)
+        if (one.constant, known.strict) < (known.constant, one.strict):
+            strongest[key] = one
+    return [*strongest.values(), *others]
 
 
 def _add_conditions(conditions: tuple[HalfSpace, ...]) -> Iterator[HalfSpace]:
     """Yield sums of conditions of different calls: in them, what both see cancels."""
     for one, two in itertools.combinations(conditions, 2):
         calls = one.weights.any(axis=1), two.weights.any(axis=1)
+        if one.inputs or two.inputs:
+            continue
         if all(own.any() for own in calls) and not (calls[0] & calls[1]).any():
             slack = one.slack + two.slack
             constant = one.constant + two.constant
@@ -172,24 +201,69 @@ class _Numbers:
     ) -> HalfSpace:
         """Return where `weights . numbers + constant` is at least 0."""
         array = np.zeros((self.calls, self.scores))
+        inputs = {n: w for n, w in weights.items() if n not in self.known}
+        weights = {n: w for n, w in weights.items() if n in self.known}
         for name, weight in weights.items():
             call, output = self.known[name]
             array[call] += weight * output.weights
-        links = [
-            self.known[name][1] for name in weights if self.known[name][1].is_logistic
-        ]
+        links = [one for n in weights if (one := self.known[n][1]).link]
         if not links:
-            return HalfSpace(array, constant, strict)
+            return HalfSpace(array, constant, strict, inputs=inputs)
+        if inputs:
+            raise NotProvable("probabilities are compared with real features")
         first, *others = weights.values()
-        if len(links) == len(weights) == 1:
-            return _pass_threshold(
-                array / abs(first), -constant / first, links[0].error, first > 0
-            )
-        if len(links) == len(weights) == 2 and others == [-first]:
-            alike = (links[0].weights == links[1].weights).all()
-            apart = -constant / abs(first), strict or constant < 0
-            return _keep_apart(array / abs(first), *apart, links[0].error, alike)
-        return HalfSpace(0 * array, is_sufficient=False)
+        vague = HalfSpace(0 * array, is_sufficient=False)
+        if len(links) != len(weights) or len({one.link for one in links}) > 1:
+            return vague
+        array, bound, error = array / abs(first), -constant / abs(first), links[0].error
+        alike = all((one.weights == links[0].weights).all() for one in links)
+        is_log = links[0].link == "exp"
+        if not others:
+            bound = bound if first > 0 else -bound
+            threshold = _pass_log if is_log else _pass_threshold
+            if is_log and bound > 0 and not links[0].is_bounded:
+                return vague
+            return threshold(array, bound, error, first > 0)
+        if len(others) == 1 and others == [-first] and not is_log:
+            return _keep_apart(array, bound, strict or constant < 0, error, alike)
+        if len(others) == 1 and others[0] * first < 0 and is_log and constant <= 0:
+            return self._divide(weights, constant, error, strict=strict and alike)
+        return vague
+
+    def _divide(
+        self,
+        weights: Mapping[str, float],
+        constant: float,
+        error: float,
+        *,
+        strict: bool,
+    ) -> HalfSpace:
+        """Return when one exponential is so many times as large as another.
+
+        Of equal weights the scores are in the order of the exponentials, however rounded.
+        """
+        one, two = sorted(weights.items(), key=lambda item: -item[1])
+        array = np.zeros((self.calls, self.scores))
+        for name, sign in ((one[0], 1), (two[0], -1)):
+            call, output = self.known[name]
+            array[call] += sign * output.weights
+        times = math.log(one[1] / -two[1])
+        if times == 0 and (constant < 0 or strict):
+            return HalfSpace(array, strict=True, is_sufficient=False)
+        if not self.known[one[0]][1].is_bounded:
+            return HalfSpace(0 * array, is_sufficient=False)
+        slack = 4 * error + 1e-12 * (1 + abs(times))
+        return HalfSpace(array, times, slack=slack, is_sufficient=constant == 0)
+
+
+def _pass_log(array: Array, bound: float, error: float, above: bool) -> HalfSpace:
+    """Return which scores have an exponential above or below a bound."""
+    if bound <= 0:
+        is_never = not above and bound < 0
+        return HalfSpace(0 * array, -1.0 * is_never, is_sufficient=False)
+    middle = math.log(bound)
+    slack = 2 * error + 1e-12 * (1 + abs(middle))
+    return HalfSpace(array, -middle if above else middle, slack=slack)
 
 
 def _pass_threshold(array: Array, bound: float, error: float, above: bool) -> HalfSpace:
@@ -235,6 +309,8 @@ class Objectives:
     @classmethod
     def of(cls, ways: list[Violation], calls: int, scores: int) -> Objectives:
         """Number the half-spaces."""
+        if any(space.inputs for way in ways for space in way.conditions):
+            raise NotProvable("answers are compared with real features")
         numbers: dict[Any, int] = {}
         spaces: list[HalfSpace] = []
 

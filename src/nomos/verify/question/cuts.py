@@ -11,8 +11,9 @@ from nomos.errors import NotProvable
 from nomos.lang import core
 from nomos.structures.trees import TreeKeys
 from nomos.verify.question.cases import choose_cases
-from nomos.verify.question.formulas import evaluate
-from nomos.verify.question.symbolic import difference, variables
+from nomos.verify.question.choices import as_choice
+from nomos.verify.question.formulas import difference, evaluate
+from nomos.verify.question.symbolic import variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,11 @@ def _list_tests(expr: core.Expr) -> Iterator[core.Compare]:
             yield expr
         case core.Not(operand=operand):
             yield from _list_tests(operand)
-        case core.Logic(left=left, right=right):
-            yield from _list_tests(left)
-            yield from _list_tests(right)
+        case core.Logic() | core.Conditional():
+            for part in core.children(expr):
+                yield from _list_tests(part)
+        case core.Constant():
+            pass
         case _:
             raise NotProvable("this condition is no comparison", expr.span)
 
@@ -70,6 +73,10 @@ def direction(expr: core.Expr, variable: str) -> int:
                 if isinstance(factor, core.Constant):
                     factor_sign = int(np.sign(float(factor.value)))  # type: ignore[arg-type]  # a number
                     return factor_sign * direction(other, variable)
+        case core.Conditional() if choice := as_choice(expr):
+            one, two = (direction(part, variable) for part in choice[1:])
+            if one * two >= 0:
+                return one or two
         case _:
             pass
     raise NotProvable(f"how this changes with {variable} is not plain", expr.span)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nomos.device import Array
-from nomos.engine.meaning.operators import rank_names
+from nomos.engine.meaning.operators import BUILT_INS, rank_names
 from nomos.engine.meaning.vectors import ARITHMETIC
 from nomos.engine.vectorized.vector import COMPARE
 from nomos.errors import NotProvable
@@ -32,6 +32,11 @@ SIDES: dict[str, list[list[tuple[int, bool]]]] = {
     "!=": [[(1, True)], [(-1, True)]],
 }
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def difference(test: core.Compare) -> core.Expr:
+    """Return how far the left side of a comparison is above the right one."""
+    return core.Arithmetic("-", test.left, test.right, span=test.span)
 
 
 def evaluate(expr: core.Expr, values: Values, count: int) -> Array:
@@ -69,6 +74,12 @@ def _evaluate_node(expr: core.Expr, values: Values, count: int) -> Array:
             return _evaluate_logic(expr, values, count)
         case core.Conditional():
             return _evaluate_conditional(expr, values, count)
+        case core.Call(function=name, arguments=arguments):
+            columns = [evaluate(one, values, count).tolist() for one in arguments]
+            try:
+                return np.array(list(map(BUILT_INS[name], *columns)))
+            except (ArithmeticError, ValueError, TypeError) as error:
+                raise NotProvable(f"`{name}` fails: {error}", expr.span) from None
         case _:
             raise AssertionError(f"a formula has no {type(expr).__name__}")
 
@@ -95,6 +106,8 @@ def _evaluate_arithmetic(expr: core.Arithmetic, values: Values, count: int) -> A
             size = np.abs(ARITHMETIC[expr.operator](left.astype(float), right))
             if size.size and size.max() > _LARGEST:
                 raise NotProvable("the numbers become larger than 2**53", expr.span)
+    if result.dtype.kind == "f" and np.isnan(result).any():
+        raise NotProvable("a calculation has no number as its result", expr.span)
     return result
 
 
@@ -148,7 +161,10 @@ def linear(expr: core.Expr) -> Sum:
     try:
         return weigh_variables(expr)
     except NoSum as error:
-        why = "this is calculated in a way that is no sum"
+        why = (
+            "this is calculated in a way that is no sum: a proof knows +, -, abs, min and "
+            "max of answers, and factors that are constant"
+        )
         raise NotProvable(why, error.span) from None
 
 

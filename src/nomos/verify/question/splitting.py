@@ -20,16 +20,19 @@ from nomos.verify.question.symbolic import asks_answer, variables
 _MOST_PARTS = 64
 
 
-def divide_question(cases: AskedCases) -> list[AskedCases]:
+def divide_question(
+    cases: AskedCases, *, keeps_reals: bool = False
+) -> list[AskedCases]:
     """Return questions that together ask the same; each has ensures of answers alone.
 
     What an ensures says of inputs and draws becomes a guard: one question for each of
-    its values.
+    its values; of reals there are too many, and they are left where that is of use.
     """
     question = cases.question
-    parts: list[core.Expr] = []
-    for formula in question.ensures:
-        parts += [part for part in _input_parts(formula) if part not in parts]
+    parts = list(dict.fromkeys(
+        part for formula in question.ensures for part in _input_parts(formula)
+        if not (keeps_reals and _is_real(part, cases))
+    ))  # fmt: skip
     choices = [_list_values(part, cases) for part in parts]
     if np.prod([float(len(c)) for c in choices]) > _MOST_PARTS:
         raise NotProvable(
@@ -53,6 +56,17 @@ def _input_parts(expr: core.Expr) -> Iterator[core.Expr]:
             yield from _input_parts(child)
     elif variables(expr):
         yield expr
+
+
+def _is_real(part: core.Expr, cases: AskedCases) -> bool:
+    """Tell whether a part is a number that has more values than can be listed."""
+    if _is_truth(part):
+        return False
+    real = {draw.variable for draw in cases.question.draws if draw.is_real}
+    return any(
+        name in real or ("." in name and cases.space.range_of(name).is_real)
+        for name in variables(part)
+    )
 
 
 def _is_truth(expr: core.Expr) -> bool:

@@ -6,7 +6,7 @@ an input), `randInt#0` (a draw) or `answer#0` (what the model answers to a call)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, assert_never
@@ -17,23 +17,23 @@ from nomos.engine.meaning.operators import list_indices
 from nomos.engine.vectorized.unchanged import compared_functions
 from nomos.errors import NotProvable
 from nomos.lang import core
-from nomos.lang.types import Type
-from nomos.verify.question.formulas import linear
+from nomos.lang.types import BUILT_IN, Type
+from nomos.verify.question.choices import expand_call, take_out_choices
+from nomos.verify.question.unchanged import require_change
 
 Record = Mapping[str, core.Expr]
 Symbol = core.Expr | Record
 ANSWER = "answer#"
-_MOST_CHANGED = 12  # features of which a guard says that one of them differs
-_PROVABLE = ("forall", "exists", "count", "sum")
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A `randInt`: the variable of its value, and its bounds."""
+    """A `randInt` or `randReal`: the variable of its value, and its bounds."""
 
     variable: str
     low: core.Expr
     high: core.Expr
+    is_real: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,12 @@ class Question:
     ensures: tuple[core.Expr, ...]
 
     @property
+    def used(self) -> tuple[int, ...]:
+        """The places of the answers of which an ensures says something."""
+        named = {name for one in self.ensures for name in variables(one)}
+        return tuple(n for n in range(len(self.answers)) if f"{ANSWER}{n}" in named)
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The functions that are asked."""
         return tuple(dict.fromkeys(answer.function for answer in self.answers))
@@ -74,25 +80,26 @@ class Question:
 
 def variables(expr: core.Expr) -> frozenset[str]:
     """Return the variables in a formula."""
-    return frozenset(
-        node.name for node in core.walk(expr) if isinstance(node, core.Variable)
-    )
+    named = (node for node in core.walk(expr) if isinstance(node, core.Variable))
+    return frozenset(node.name for node in named)
 
 
 def asks_answer(*formulas: core.Expr) -> bool:
     """Tell whether what the model answers stands in a formula."""
-    return any(
-        variable.startswith(ANSWER) for one in formulas for variable in variables(one)
-    )
+    named = (name for one in formulas for name in variables(one))
+    return any(name.startswith(ANSWER) for name in named)
 
 
-def difference(test: core.Compare) -> core.Expr:
-    """Return how far the left side of a comparison is above the right one."""
-    return core.Arithmetic("-", test.left, test.right, span=test.span)
+def question(
+    spec: core.Spec,
+    schema: Schema,
+    models: Mapping[str, str],
+    functions: Collection[str] = (),
+) -> Question:
+    """Run a spec on symbols; `models` is what a domain's `verifies` says of functions.
 
-
-def question(spec: core.Spec, schema: Schema, models: Mapping[str, str]) -> Question:
-    """Run a spec on symbols; `models` is what a domain's `verifies` says of functions."""
+    `functions` are all that the domain has; one of them may be called as a built-in is.
+    """
     if spec.campaign_ensures:
         at = spec.campaign_ensures[0].test.span
         raise NotProvable("a rate is of the cases of a campaign", at)
@@ -102,20 +109,25 @@ def question(spec: core.Spec, schema: Schema, models: Mapping[str, str]) -> Ques
             "beforehand what the model is asked",
             _find_block(spec),
         )
-    run = _Run(spec, schema, models)
+    run = _Run(spec, schema, models, functions)
     guards = []
     for one in spec.guarded_variables:
         if isinstance(one, core.Let):
             run.scope[one.name] = run.value(one.value)
         else:
-            guards.append(run.formula(one.test))
+            guards.append(take_out_choices(run.formula(one.test), lambda _: True))
     for let in (*spec.code.straight, *spec.later_variables):
         run.scope[let.name] = run.value(let.value)
-    ensures = [run.formula(condition.test) for condition in spec.ensures]
+    ensures = [
+        take_out_choices(run.formula(condition.test), asks_answer)
+        for condition in spec.ensures
+    ]
     if not run.calls:
         raise NotProvable("the block does not ask the model", _find_block(spec))
     if compared_functions(spec, models, lambda _: False):
-        guards += _require_change(run, guards)
+        bounds = {draw.variable: (draw.low, draw.high) for draw in run.draws}
+        at = _find_block(spec) or Span(0, 0)
+        guards += require_change(run.calls, bounds, guards, at)
     return Question(
         spec=spec,
         inputs=spec.inputs,
@@ -123,54 +135,20 @@ def question(spec: core.Spec, schema: Schema, models: Mapping[str, str]) -> Ques
         guards=tuple(guards),
         writes=tuple(run.writes),
         calls=tuple(run.calls),
-        answers=tuple(run.answers),
+        answers=_name_models(list(run.answers), models),
         ensures=tuple(ensures),
     )
 
 
-def _require_change(run: _Run, guards: list[core.Expr]) -> list[core.Expr]:
-    """Return the guard of cases that change something, where it says anything.
-
-    None is needed where a change is certain, nor where the model is asked about records
-    that have little in common: then a violation shows whether they are equal.
-    """
-    tests: list[core.Expr] = []
-    first = run.calls[0]
-    if len(run.calls) == 1:  # whatever it is called
-        return [core.Constant(False, span=_find_block(run.spec) or Span(0, 0))]
-    for call in run.calls[1:]:
-        changed = [name for name in call if call[name] != first[name]]
-        for name in changed:
-            span = call[name].span
-            test = core.Compare("!=", call[name], first[name], span=span)
-            if test in guards or _differs_always(run, test):
-                return []
-            tests.append(test)
-    if not 0 < len(tests) <= _MOST_CHANGED:
-        return []
-    return [reduce(lambda a, b: core.Logic("||", a, b, span=a.span), tests)]
-
-
-def _differs_always(run: _Run, test: core.Compare) -> bool:
-    """Tell whether two values differ whatever is drawn, as `v` and `v + randInt(1, 9)`."""
-    draws = {draw.variable: (draw.low, draw.high) for draw in run.draws}
-    try:
-        weights, low = linear(difference(test))
-    except NotProvable:
-        return False
-    high = low
-    for atom, weight in weights.items():
-        if weight == 0:
-            continue
-        match draws.get(atom):
-            case core.Constant(value=int() as least), core.Constant(
-                value=int() as most
-            ):
-                ends = sorted((weight * least, weight * most))
-                low, high = low + ends[0], high + ends[1]
-            case _:
-                return False
-    return bool(low > 0 or high < 0)
+def _name_models(
+    answers: list[AnswerOfCall], models: Mapping[str, str]
+) -> tuple[AnswerOfCall, ...]:
+    """Return answers whose outputs name their models, where several are asked."""
+    asked = [models[answer.function].partition(".")[0] for answer in answers]
+    if len(set(asked)) < 2:
+        return tuple(answers)
+    pairs = zip(asked, answers, strict=True)
+    return tuple(replace(own, output=f"{name}:{own.output}") for name, own in pairs)
 
 
 def _find_block(spec: core.Spec) -> Span | None:
@@ -186,12 +164,16 @@ class _Run:
     """Evaluates expressions to formulas, and notes draws, writes and calls."""
 
     def __init__(
-        self, spec: core.Spec, schema: Schema, models: Mapping[str, str]
+        self,
+        spec: core.Spec,
+        schema: Schema,
+        models: Mapping[str, str],
+        functions: Collection[str],
     ) -> None:
         self.spec = spec
         self.schema = schema
         self.models = models
-        self.attribute = ""
+        self.functions = functions
         self.answers: dict[AnswerOfCall, int] = {}  # their places
         self.draws: list[Draw] = []
         self.writes: list[Write] = []
@@ -212,11 +194,13 @@ class _Run:
     def value(self, expr: core.Expr) -> Symbol:
         """Return what an expression stands for."""
         match expr:
-            case core.Constant(value=None):
-                raise NotProvable("a value is missing", expr.span)
             case core.Constant():
+                if expr.value is None:
+                    raise NotProvable("a value is missing", expr.span)
                 return expr
             case core.Variable(name=name):
+                if name not in self.scope:
+                    raise NotProvable("a list as a whole is no formula", expr.span)
                 return self.scope[name]
             case core.GetFeature(record=record, key=key):
                 return self._run_record(record)[self._feature_name(key)]
@@ -224,24 +208,16 @@ class _Run:
                 return self._set_feature(expr)
             case core.Label():
                 raise NotProvable("only rows of the data have labels", expr.span)
-            case core.RandInt():
+            case core.RandInt() | core.RandReal():
                 return self._draw_symbol(expr)
-            case core.RandReal():
-                remedy = "draw whole numbers, such as `randInt(1, 100) / 100`"
-                raise NotProvable(
-                    f"`randReal` has too many values: {remedy}", expr.span
-                )
             case core.Conditional():
                 return self._run_conditional(expr)
             case core.Index():
                 return self._run_item(expr)
             case core.Contains() | core.Comprehension():
                 raise NotProvable("what a list holds differs by case", expr.span)
-            case core.Quantifier(over=None, word=word) if word in _PROVABLE:
+            case core.Quantifier():
                 return self._write_out(expr)
-            case core.Quantifier(word=word):
-                what = "over a computed list" if word in _PROVABLE else "as a value"
-                raise NotProvable(f"`{word}` {what} is no formula", expr.span)
             case core.Apply(parameters=names, arguments=arguments, body=body):
                 given = zip(names, map(self.value, arguments), strict=True)
                 return self._bind_names(dict(given), body)
@@ -299,6 +275,11 @@ class _Run:
         """Return a quantifier written out: one part for each choice of its indices."""
         parts: list[core.Expr] = []
         count, body = len(expr.indices), expr.body
+        is_fold = expr.word in ("min", "max", "mean")
+        if expr.over is not None or (expr.condition is not None and is_fold):
+            raise NotProvable(
+                f"`{expr.word}` is of items that differ by case", expr.span
+            )
         if expr.condition is not None:
             body = _restrict_body(expr, expr.condition)
         for chosen in list_indices(expr.size, count, expr.is_ordered):
@@ -317,6 +298,8 @@ class _Run:
             return reduce(
                 lambda a, b: core.Logic(sign, a, b, span=span), parts or [none]
             )
+        if is_fold:
+            return expand_call(expr.word, parts, None, span)
         if expr.word == "count":
             parts = [core.Conditional(p, single, zero, span=span) for p in parts]
         return reduce(
@@ -343,19 +326,34 @@ class _Run:
         self.writes.append(Write(name, value))
         return {**record, name: value}
 
-    def _draw_symbol(self, expr: core.RandInt) -> core.Expr:
+    def _draw_symbol(self, expr: core.RandInt | core.RandReal) -> core.Expr:
         if self.lazy:
             raise NotProvable("whether this is drawn differs by case", expr.span)
         low, high = self.formula(expr.low), self.formula(expr.high)
         if asks_answer(low, high):
             raise NotProvable("an answer of the model bounds a draw", expr.span)
-        variable = _make_variable(f"randInt#{len(self.draws)}", Type.INT, expr.span)
-        self.draws.append(Draw(variable.name, low, high))
+        is_real = isinstance(expr, core.RandReal)
+        word, kind = ("randReal", Type.REAL) if is_real else ("randInt", Type.INT)
+        variable = _make_variable(f"{word}#{len(self.draws)}", kind, expr.span)
+        self.draws.append(Draw(variable.name, low, high, is_real))
         return variable
 
+    def _run_built_in(self, expr: core.Call) -> core.Expr:
+        first, *others = expr.arguments
+        if isinstance(first, core.Variable) and first.name not in self.scope:
+            items = [n for n in self.scope if n.rpartition("[")[0] == first.name]
+            values = [_no_record(self.scope[name], first) for name in items]
+        else:
+            values = [self.formula(first)]
+        feature = None
+        if isinstance(values[0], core.Variable) and "." in values[0].name:
+            feature = self.schema.place(values[0].name.partition(".")[2])[0]
+        values += map(self.formula, others)
+        return expand_call(expr.function, values, feature, expr.span)
+
     def _run_call(self, expr: core.Call) -> core.Expr:
-        if expr.function == "missing" and "missing" not in self.models:
-            raise NotProvable("it is asked whether a value is missing", expr.span)
+        if expr.function in BUILT_IN and expr.function not in self.functions:
+            return self._run_built_in(expr)
         if expr.draws or expr.function not in self.models:
             name = expr.function
             declares = (
@@ -364,14 +362,11 @@ class _Run:
             why = f"is not declared to be a model: {declares} what `self.model` answers"
             what = "draws at random" if expr.draws else why
             raise NotProvable(f"`{name}` {what}", expr.span)
-        attribute, _, output = self.models[expr.function].partition(".")
-        if self.attribute not in ("", attribute):
-            raise NotProvable("two different models are asked", expr.span)
+        _, _, output = self.models[expr.function].partition(".")
         if self.lazy:
             raise NotProvable("whether the model is asked differs by case", expr.span)
         if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
-        self.attribute = attribute
         record = self._run_record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)

@@ -4,19 +4,21 @@ A sample of the cases is run as the campaign ran them. Then an instance of the d
 the model that has answered nothing yet, in a process of its own where that is possible,
 runs them in another order: each in isolation, then in batches of other sizes. What comes
 to other outputs is flaky, and so says the verdict. Of none in 299 it follows that at most
-1 % of all cases are flaky, at the 95 % level.
+1 % of all cases are flaky, at the 95 % level. Of a sample with violations, 60 are run again in
+batches and ten in isolation.
 """
 
 import dataclasses
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from nomos.device import Array, is_tensor, to_host
+from nomos.device import is_tensor, to_host
 from nomos.domain.meter import CallsSpent, current_lease
 from nomos.domain.records import items
 from nomos.domain.same_answers import Spread, is_same_answer, measure_spread
@@ -37,41 +39,39 @@ from nomos.runner.campaigns.clock import measure_time
 from nomos.runner.campaigns.fingerprint import checksum_of_inputs
 
 _FEWEST = 10  # however slow the model is
-_OF_VIOLATED = 60  # a sample with violations claims no more of the others
+# A sample with violations claims no more of the others: so many of its cases are run again
+# in other batches, and some of these in isolation.
+_OF_VIOLATED, _ALONE_OF_VIOLATED = 60, 10
 # As many at least where a model is cheap: whether it is does not hang on a busy machine.
 _OF_CHEAP, _CHEAP_S = 60, 1.0
 _MOST_DRAWN = 10_000  # to get past `requires`
 _SIZES = (2, 3, 5, 8, 13, 21, 34, 55, 89)  # of batches
+_SIZES_OF_VIOLATED = (21, 55)
 _SHARE, _LEAST_S = 0.1, 0.25  # of a campaign's time, and what any may take
 # Answers may change with time or with what was asked before: where a clean verdict hangs on
 # them, all batches are run again after each of these pauses.
 _PAUSES_S = (0.05, 0.05)
 _LONGEST = 40  # characters of an output
-# Libraries that take long to import: the next fresh process has them already.
-_SLOW = frozenset({"pandas", "scipy"})
+# Libraries that take long to import: the next fresh process has them and their parts already.
+_SLOW = frozenset({"pandas", "scipy", "sklearn"})
 
 
 @dataclass(frozen=True, slots=True)
 class FlakinessSample:
-    """Cases of a campaign, and what its own model says of them.
-
-    `listed` are the choices of all cases there are, where these are few.
-    """
+    """Cases of a campaign, and what its own model says of them."""
 
     result: Result
-    cases: int  # that are drawn, or listed
-    rows: Array  # of those that have outputs
+    cases: ListedCases
     outputs: Mapping[str, list[Any]]
     seconds: float  # that the check may take
     inputs: str  # their checksum
-    listed: Array | None = None
+    is_listed: bool = False  # whether these are all cases there are
     unvaried: tuple[str, ...] = ()
 
-    def draw_cases(self) -> Cases:
-        """Return the cases, as every process draws them."""
-        if self.listed is not None:
-            return ListedCases(self.listed)
-        return RandomCases(Stream(self.result.seed, self.result.name), 0, self.cases)
+    @property
+    def is_red(self) -> bool:
+        """Whether it is of a sample with violations."""
+        return self.result.verdict == "violated" and not self.result.is_complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,41 +107,35 @@ def sample_cases(engine: Engine, result: Result) -> FlakinessSample:
         _MOST_DRAWN,
         wanted * (accepted + counts.discarded + counts.unchanged) // accepted,
     )
-    size = drawn if listed is None else len(listed)
-    sample = FlakinessSample(
-        replace(result, live=None, bugs=(), crashes=()),
-        size,
-        np.arange(0),
-        {},
-        max(_LEAST_S, _SHARE * counts.seconds),
-        checksum_of_inputs(engine.program.source),
-        listed,
-    )
-    rows, values = _values_of(engine, sample.draw_cases(), wanted, sample.seconds / 2)
-    if not len(rows):
-        return sample
+    cases = listed or RandomCases(Stream(result.seed, result.name), 0, drawn)
+    seconds = max(_LEAST_S, _SHARE * counts.seconds)
+    ran, values = _values_of(engine, cases, wanted, seconds / 2)
     unvaried: tuple[str, ...] = ()
     has_all = engine.mode != "sequential"
-    if result.verdict != "violated" and has_all and len(rows) >= _FEWEST:
+    if result.verdict != "violated" and has_all and ran.count >= _FEWEST:
         unvaried = _find_constants(engine, values)
-    outputs = {
-        name: list(map(to_comparable, values[name]))
-        for name in engine.program.spec.outputs
-    }
-    return replace(sample, rows=rows, outputs=outputs, unvaried=unvaried)
+    names = engine.program.spec.outputs if ran.count else ()
+    return FlakinessSample(
+        replace(result, live=None, bugs=(), crashes=()),
+        ran,
+        {name: list(map(to_comparable, values[name])) for name in names},
+        seconds,
+        checksum_of_inputs(engine.program.source),
+        listed is not None,
+        unvaried,
+    )
 
 
 def _values_of(
     engine: Engine, cases: Cases, wanted: int, seconds: float
-) -> tuple[Array, dict[str, list[Any]]]:
+) -> tuple[ListedCases, dict[str, list[Any]]]:
     """Return the first cases that have outputs, and their values, run as a campaign does."""
     if engine.mode != "sequential":
-        rows, _, columns = engine.values(cases, with_outputs=True)
+        rows, choices, columns = engine.values(cases, with_outputs=True)
         if len(rows):  # else all were cases that only a run in isolation decides
-            return rows[:wanted], {
-                n: items(column)[:wanted] for n, column in columns.items()
-            }
-    found: dict[int, Mapping[str, Any]] = {}
+            known = ListedCases(*choices).part(0, wanted)
+            return known, {n: items(column)[:wanted] for n, column in columns.items()}
+    found: list[Outcome] = []
     began = measure_time()
     for row in range(cases.count):
         if len(found) >= wanted or _is_late(len(found), began, seconds):
@@ -149,10 +143,10 @@ def _values_of(
         watch.mark(WHOLE_CHUNK)
         outcome = engine.interpreter.run(cases.isolate_case(row))
         if outcome.verdict in (Verdict.PASSED, Verdict.VIOLATED):
-            found[row] = outcome.outputs or outcome.values
-    names = engine.program.spec.outputs
-    return np.array(list(found), dtype=np.int64), {
-        name: [outputs[name] for outputs in found.values()] for name in names
+            found.append(outcome)
+    values = [outcome.outputs or outcome.values for outcome in found]
+    return ListedCases(*pad_choices([outcome.choices for outcome in found])), {
+        name: [one[name] for one in values] for name in engine.program.spec.outputs
     }
 
 
@@ -163,8 +157,8 @@ def _is_late(cases: int, began: float, seconds: float) -> bool:
     return cases >= _FEWEST and measure_time() - began > seconds
 
 
-def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
-    """Return the choices of all cases there are, None where they are many."""
+def _all_cases(engine: Engine, result: Result, most: int) -> ListedCases | None:
+    """Return all cases there are, None where they are many."""
     if result.search != "exhaustive":
         return None
     found: list[list[int]] = []
@@ -176,7 +170,7 @@ def _all_cases(engine: Engine, result: Result, most: int) -> Array | None:
     except EndlessRange:
         return None
     table, lengths = pad_choices(found)
-    return table if len(set(lengths.tolist())) == 1 else None
+    return ListedCases(table) if len(set(lengths.tolist())) == 1 else None
 
 
 class _Comparison:
@@ -209,42 +203,58 @@ def check_cases(
         where = "in another process" if is_fresh else "when asked again"
         return FlakinessFound(error=f"inputs() gives other inputs {where}")
     comparison = _Comparison(sample)
-    outcomes: dict[int, Outcome] = {}
-    cases, error = sample.draw_cases(), ""
-    order = np.random.default_rng(sample.result.seed).permutation(len(sample.rows))
-    began = measure_time()
+    order = np.random.default_rng(sample.result.seed).permutation(sample.cases.count)
+    has_batches, error = engine.mode != "sequential", ""
+    is_short = sample.is_red and has_batches
+    alone = order[:_ALONE_OF_VIOLATED] if is_short else order
+    again: list[int] = []  # their places
     try:
-        for number, place in enumerate(order.tolist()):
-            if number == 1:  # the first one waits for what a model loads
-                began = measure_time()
-            if _is_late(len(outcomes), began, sample.seconds):
-                break
-            watch.mark(WHOLE_CHUNK)
-            case = cases.isolate_case(int(sample.rows[place]))
-            outcome = engine.interpreter.run(case)
-            if outcome.verdict not in NOT_EVALUATED:
-                outcomes[place] = outcome
-                _compare_isolated(comparison, place, outcome)
-        left = sample.seconds - (measure_time() - began)
-        if engine.mode != "sequential":
-            _compare_batches(engine, comparison, outcomes, left)
+        left = _rerun_isolated(engine, comparison, alone.tolist(), again)
+        if is_short and len(again) == len(alone):
+            again = order.tolist()
+        if has_batches:
+            sizes = _SIZES_OF_VIOLATED if is_short else _SIZES
+            _compare_batches(engine, comparison, again, sizes, left)
             is_cheap = current_lease().calls_left is None
             for pause in _PAUSES_S if is_cheap else ():
                 if not comparison.flaky and sample.result.verdict != "violated":
                     time.sleep(pause)
-                    _compare_batches(engine, comparison, outcomes, pause)
+                    _compare_batches(engine, comparison, again, sizes, pause)
     except ModelError as failed:
         error = str(failed)
     except CallsSpent:  # what was run so far counts
         pass
     flaky = list(comparison.flaky.values())
     return FlakinessFound(
-        len(outcomes),
+        len(again),
         len(flaky),
         flaky[0] if flaky else "",
         error,
-        tuple(sorted(_SLOW & sys.modules.keys())),
+        tuple(sorted(filter(_is_slow, sys.modules))),
     )
+
+
+def _is_slow(module: str) -> bool:
+    library, _, part = module.partition(".")
+    return library in _SLOW and not part.startswith("_") and "." not in part
+
+
+def _rerun_isolated(
+    engine: Engine, comparison: _Comparison, places: Sequence[int], again: list[int]
+) -> float:
+    """Run cases in isolation and note those that ran; return how much time is left."""
+    sample, began = comparison.sample, measure_time()
+    for number, place in enumerate(places):
+        if number == 1:  # the first one waits for what a model loads
+            began = measure_time()
+        if _is_late(len(again), began, sample.seconds):
+            break
+        watch.mark(WHOLE_CHUNK)
+        outcome = engine.interpreter.run(sample.cases.isolate_case(place))
+        if outcome.verdict not in NOT_EVALUATED:
+            again.append(place)
+            _compare_isolated(comparison, place, outcome)
+    return sample.seconds - (measure_time() - began)
 
 
 def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> None:
@@ -257,24 +267,24 @@ def _compare_isolated(comparison: _Comparison, place: int, outcome: Outcome) -> 
     elif outcome.verdict is Verdict.VIOLATED and clean and not result.counts.violations:
         comparison.flaky[place] = f"a case violates `{outcome.why}` in isolation"
     else:
-        outputs = outcome.outputs or outcome.values
-        comparison.compare(place, outputs, "in isolation")
+        comparison.compare(place, outcome.outputs or outcome.values, "in isolation")
 
 
 def _compare_batches(
     engine: Engine,
     comparison: _Comparison,
-    outcomes: Mapping[int, Outcome],
+    again: Sequence[int],
+    sizes: Sequence[int],
     left: float,
 ) -> None:
     """Compare the same cases in batches of several sizes, as long as there is time."""
-    ends = measure_time() + left
-    for places in _batches(list(outcomes)):
-        if measure_time() > ends:
-            return
+    ends, cases = measure_time() + left, comparison.sample.cases
+    places, sizes_left = np.array(again[::-1], dtype=np.int64), cycle(sizes)
+    while len(places) and measure_time() <= ends:
+        here, places = np.split(places, [next(sizes_left)])
         watch.mark(WHOLE_CHUNK)
-        known = pad_choices([outcomes[place].choices for place in places])
-        rows, _, columns = engine.values(ListedCases(*known), with_outputs=True)
+        some = ListedCases(cases.known[here], cases.lengths[here])
+        rows, _, columns = engine.values(some, with_outputs=True)
         values = {
             name: items(columns[name])
             for name in comparison.sample.outputs
@@ -282,17 +292,7 @@ def _compare_batches(
         }
         for number, row in enumerate(rows.tolist()):
             outputs = {name: column[number] for name, column in values.items()}
-            how = f"in a batch of {len(places)}"
-            comparison.compare(places[row], outputs, how)
-
-
-def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield places in parts of several sizes, from the last to the first."""
-    left, number = list(reversed(places)), 0
-    while left:
-        size = _SIZES[number % len(_SIZES)]
-        yield left[:size]
-        left, number = left[size:], number + 1
+            comparison.compare(int(here[row]), outputs, f"in a batch of {len(here)}")
 
 
 def with_flakiness(
@@ -306,26 +306,19 @@ def with_flakiness(
     """Return a result that says what the check came to; flaky cases are no clean verdict."""
     counts = result.counts
     # Some may have been left out for want of time, or since they crashed.
-    is_listed = sample.listed is not None and result.is_complete
-    every = is_listed and found.cases == len(sample.rows) >= counts.tests > 0
+    sampled, is_listed = sample.cases.count, sample.is_listed and result.is_complete
+    every = is_listed and found.cases == sampled >= counts.tests > 0
     share = found.flaky / max(1, found.cases)
     if not every:  # one-sided: as far above it at 90 % on both sides
         share = clopper_pearson(found.flaky, found.cases, confidence=0.9).high
     check = Flakiness(
-        found.cases,
-        found.flaky,
-        is_fresh=is_fresh,
-        is_every_case=every,
-        at_most=share,
+        found.cases, found.flaky, is_fresh=is_fresh, is_every_case=every, at_most=share
     )
     analysis = result.analysis or Analysis()
     if result.verdict != "violated":
-        calls = (len(sample.rows) + 2 * found.cases) * counts.k
+        calls = (sampled + 2 * found.cases) * counts.k
         analysis = replace(
-            analysis,
-            sampled=len(sample.rows),
-            model_calls=calls,
-            unvaried=sample.unvaried,
+            analysis, sampled=sampled, model_calls=calls, unvaried=sample.unvaried
         )
     problem, verdict = found.error, result.verdict
     if found.flaky > accepted * found.cases:

@@ -110,7 +110,7 @@ class Sampling:
     def take(self, part: SampledPart) -> None:
         """Take in some cases."""
         inputs, schema = self.program.spec.inputs, self.program.schema
-        came, places, values = self.engine.values(part.cases, part.rows)
+        came, choices, values = self.engine.values(part.cases, part.rows)
         if not len(came):
             return
         raw = raw_features(values, inputs, schema)
@@ -125,7 +125,7 @@ class Sampling:
         failed = part.failed[np.searchsorted(part.rows, came)].tolist()
         for row, mask in zip(came.tolist(), failed, strict=True):
             self.keys.append(key_of(mask, outputs.get(row, {})) if mask else None)
-        self.places.append(places)
+        self.places.append(choices[0][:, 0])  # of the first input
 
     def _outputs(self, cases: Cases, rows: Array) -> dict[int, dict[str, Any]]:
         """Return the described outputs of some cases."""
@@ -188,9 +188,8 @@ class Sample:
         found = evaluated.violations
         here = found.rows < end
         failed[found.rows[here]] = found.failed[here]
-        kept = np.flatnonzero(
-            (evaluated.verdicts[:end] == Verdict.PASSED) | (failed > 0)
-        )
+        is_evaluated = (evaluated.verdicts[:end] == Verdict.PASSED) | (failed > 0)
+        kept = np.flatnonzero(is_evaluated)
         kept = kept[:room]
         self.cases = np.concatenate([self.cases, first + kept])
         self.failed = np.concatenate([self.failed, failed[kept]])

@@ -79,12 +79,7 @@ class Generations(Plan):
     """Says which generation comes next; where the search learns, one at a time."""
 
     def __init__(
-        self,
-        strategy: Strategy,
-        options: Options,
-        *,
-        seed: int,
-        name: str,
+        self, strategy: Strategy, options: Options, *, seed: int, name: str
     ) -> None:
         super().__init__(total=None, batch=options.batch)
         self.strategy = strategy
@@ -102,7 +97,12 @@ class Generations(Plan):
         return next_case % self.strategy.size == 0
 
     def next(
-        self, wanted: float, cases_per_input: float, *, shares: bool = False
+        self,
+        wanted: float,
+        cases_per_input: float,
+        *,
+        shares: bool = False,
+        may_end_early: bool = False,
     ) -> Range | None:
         """Return the next generation; None while it waits for the one before."""
         if self._awaits_verdicts:

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nomos.engine.engine import SMALLEST
 from nomos.engine.evaluated import EvaluatedChunk
 from nomos.results.result import Scope
 from nomos.search.strategy import Proposal
 
 LARGEST = 65_536  # cases of a chunk; larger ones would not spread over workers
 ON_DEVICE = 2**19  # on a device they do: violations are run again in larger batches
-SMALLEST = 64  # of the first chunk: something is seen at once, whatever the model takes
 _LONGEST_S = 0.5  # a chunk should be over by then, so that progress shows
 _LONGEST_ON_DEVICE_S = 1.0
-_AT_FIRST = (
-    4  # times as long, where only a short chunk is known: it cost mostly its calls
-)
+# Times as long, where only a short chunk is known: it cost mostly its calls
+_AT_FIRST = 4
 _TOO_LONG = 4  # times as long: what cases cost before is no longer true
 # Times as long a chunk may take in which a worker waits for answers: at its end it waits
 # for the last of them alone, for those that were sent again or never came.
@@ -34,7 +33,8 @@ class Range:
     all cases of `count` ways to draw the inputs. Of these only the cases from `start`
     to `stop` are meant. `one_by_one` runs each alone and says which is under way.
     Where several ranges share the calls of the model, this one is meant to need `calls`.
-    `made` are the cases that a search has made, at most `batch` of them run at once;
+    With `longest_s`, a range of which more cases are left than are over in that time, by what
+    the first ones take, ends behind these. `made` are the cases that a search has made, at most `batch` of them run at once;
     with `signals`, it is told how near each came to a violation. `remembered` is what a
     campaign that is resumed here knew of answers.
     """
@@ -48,6 +48,7 @@ class Range:
     tests: int = 2**62  # where to stop early: nobody asks for more
     crashes: int = 2**62
     calls: int | None = None
+    longest_s: float = math.inf
     made: Proposal | None = field(default=None, compare=False, repr=False)
     batch: int | None = None
     signals: bool = False
@@ -87,11 +88,7 @@ class Plan:
     """Says which range comes next, larger as long as that is fast."""
 
     def __init__(
-        self,
-        *,
-        total: int | None,
-        batch: int | None,
-        largest: int = LARGEST,
+        self, *, total: int | None, batch: int | None, largest: int = LARGEST
     ) -> None:
         self.space: int | None = None  # how many cases there are, where all are tried
         self.about_space: int | None = None  # about how many, where they are not
@@ -118,9 +115,19 @@ class Plan:
         return self.total is not None and self.next_first >= self.total
 
     def next(
-        self, wanted: float, cases_per_input: float, *, shares: bool = False
+        self,
+        wanted: float,
+        cases_per_input: float,
+        *,
+        shares: bool = False,
+        may_end_early: bool = False,
     ) -> Range | None:
         """Return the next range, with no more cases than are wanted; None: wait."""
+        is_small = wanted <= self._largest <= LARGEST and self.total is None
+        if may_end_early and is_small and self.batch is None and self.cost is None:
+            self.next_first, first = self.next_first + int(wanted), self.next_first
+            longest_s = self._longest * _AT_FIRST
+            return Range(first, max(1, int(wanted)), longest_s=longest_s)
         # Where all are likely to be over in time, they are one range, but for what is shared.
         fits = not shares and wanted <= min(self._fit(), self._largest)
         count = max(1, int(wanted if fits else min(self._size(), wanted)))
