@@ -96,7 +96,9 @@ class Draws(Sequence[np.random.Generator]):
         """Draw reals of 32 bits from a normal distribution (within 5.8 deviations)."""
         shape, count = _shape(shape)
         half = 8 * math.ceil(count / 16)  # whole counters for either half
-        if self._device is not None:
+        if self._device is not None and (kernels := _kernels(self._device)) is not None:
+            drawn = kernels.normal(self._seeds, self._next(), half, self._device)
+        elif self._device is not None:
             drawn = _normal(self._halves(2 * half), half)
         else:
             drawn = self._normal_by_blocks(half)
@@ -125,6 +127,8 @@ class Draws(Sequence[np.random.Generator]):
         number, device = self._next(), self._device
         if device is None:
             return _halve_words(_words(self._seeds, number, counters * _WORDS))
+        if (kernels := _kernels(device)) is not None:
+            return kernels.halves(self._seeds, number, counters, device)
         if device == "cpu":
             import torch
 
@@ -142,6 +146,17 @@ def _seed(given: Any) -> int:
 def _shape(shape: int | Sequence[int]) -> tuple[tuple[int, ...], int]:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return shape, math.prod(shape)
+
+
+def _kernels(device: str) -> Any:
+    """Return the kernels for a device, None where it has to do with plain operations."""
+    if not device.startswith("cuda"):
+        return None
+    try:
+        from nomos.domain import field_kernels
+    except ImportError:  # there is no Triton
+        return None
+    return field_kernels
 
 
 def _words(seeds: Array, number: int, count: int) -> Array:
