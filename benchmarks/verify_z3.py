@@ -99,6 +99,10 @@ class _Encoding:
                 return self.variables[name]
             case core.Not(operand=operand):
                 return z3.Not(self.formula(operand))
+            case core.Negate(operand=operand):
+                return -self.formula(operand)
+            case core.Conditional(test=test, yes=yes, no=no):
+                return z3.If(*map(self.formula, (test, yes, no)))
             case core.Arithmetic(operator="+" | "-" | "*" as sign):
                 one, two = self.formula(expr.left), self.formula(expr.right)
                 return {"+": one + two, "-": one - two, "*": one * two}[sign]
@@ -122,7 +126,7 @@ class _Encoding:
         found = {}
         for name, one in space.ranges.items():
             value = self.formula(self.asked.calls[call][name])
-            own = structure.columns.made_of(one.columns)
+            own = structure.columns.find_made_of(one.columns)
             tried = np.array([0, 1]) if one.names is None else np.array(one.names)
             rows = space.change_feature(name, tried, dtype)
             seen = structure.columns.transform(rows).astype(float)[:, own]
@@ -219,11 +223,11 @@ class _Encoding:
     def _is_real(self, found: Any) -> bool:
         names = {code: name for name, code in self.codes.items()}
         case: dict[str, Any] = {}
-        for variable, variable in self.variables.items():
+        for name, variable in self.variables.items():
             value = found.eval(variable, model_completion=True).as_long()
-            one = self.prover.space.ranges.get(variable.partition(".")[2])
+            one = self.prover.space.ranges.get(name.partition(".")[2])
             is_name = one is not None and one.names is not None
-            case[variable] = names[value] if is_name else value
+            case[name] = names[value] if is_name else value
         return bool(self.cases.find_broken(columns_of(case, 1), 1)[0])
 
 

@@ -361,6 +361,7 @@ class TestAnswers:
         write_csv(folder / "rows.csv", ["age"], [[1], [2], [5]])
         result = nomos("init", "--model", "failing:judge", "--data", "rows.csv")
         assert "note: the model has no answer for the first rows: " in result.output
+        assert "help: give it rows as in its training: mend" in result.output
         assert "ValueError: no: why\n" in result.output
 
 

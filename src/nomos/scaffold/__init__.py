@@ -227,8 +227,12 @@ def sample_answers(model: Any, rows: Any) -> tuple[SampleAnswers, tuple[str, ...
     try:
         answers = np.asarray(model.predict(rows))
     except Exception as error:  # whatever a model raises
-        said = str(error).split("\n")[0]
-        return SampleAnswers(), (f"the model has no answer for the first rows: {said}",)
+        first = str(error).split("\n")[0]
+        said = f"the model has no answer for the first rows: {first}"
+        remedy = (
+            "give it rows as in its training: mend the domain's schema or `predict`"
+        )
+        return SampleAnswers(), (f"{said}\nhelp: {remedy}",)
     if answers.dtype.kind in "UO":
         return SampleAnswers(word=str(sorted(map(str, answers.tolist()))[-1])), ()
     if answers.dtype.kind != "f" or (answers == np.rint(answers)).all():
