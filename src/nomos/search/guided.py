@@ -25,7 +25,7 @@ from nomos.search.strategy import (
 )
 
 _SIZE = 100  # cases of a generation; of a long campaign, one in so many of those before
-_SHARE, _LARGEST = 20, 8000
+_SHORT, _SHARE, _LARGEST = 6000, 20, 8000
 _ALL = 0.5  # of the cases between the cuts of trees have all their features redrawn
 _KEPT = 100  # cases that have children
 _FEWEST = 10  # with fewer, all are fresh
@@ -158,7 +158,7 @@ class Guided:
 
     def propose(self, rng: np.random.Generator) -> Proposal:
         """Return the next generation."""
-        size = min(max(self.size, self.proposed // _SHARE), _LARGEST)
+        size = min(max(self.size, (self.proposed - _SHORT) // _SHARE), _LARGEST)
         shares = np.array_split(np.arange(size), len(self.parts))
         parts = zip(self.parts, map(len, shares), strict=True)
         return join_proposals([part.propose_cases(rng, count) for part, count in parts])

@@ -30,6 +30,7 @@ from nomos.verify.question.cases import (
     choose_cases,
     columns_of,
     one_case,
+    sample_draw,
     size_of,
 )
 from nomos.verify.question.conditions import Objectives
@@ -166,7 +167,7 @@ class _Climb:
             made[variable] = np.where(rng.random(_MADE) < share, fresh, old)
         for draw in cases.question.draws:
             low, high = (evaluate(e, made, _MADE) for e in (draw.low, draw.high))
-            fresh = draw.sample(rng, low, high)
+            fresh = sample_draw(draw, rng, low, high)
             old = made[draw.variable]
             made[draw.variable] = np.where(rng.random(_MADE) < share, fresh, old)
         return choose_cases(made, cases.find_allowed(made, _MADE))

@@ -22,6 +22,7 @@ from nomos.models.kinds import extract_structure
 from nomos.results.describe import describe_values
 from nomos.results.real_rows import RealRows
 from nomos.results.result import Bug, Nearest, Proof, Scope
+from nomos.structures.joined import join_networks
 from nomos.structures.model import SINGLE, Layers, Structure
 from nomos.verify.assumptions import assumptions, name_rounding
 from nomos.verify.engines.search import TIME_IS_UP, Deadline, Findings
@@ -143,7 +144,16 @@ class Prover:
             if function not in self._models:
                 self._models[function] = self._compare_model(cases, function)
             found.append(self._models[function])
-        return replace(found[0], compared=min(one.compared for one in found))
+        compared = min(one.compared for one in found)
+        names = [
+            self.domain.verifies[function].partition(".")[0]
+            for function in cases.question.functions
+        ]
+        if len(set(names)) == 1:
+            return replace(found[0], compared=compared)
+        structures = [one.structure for one in found]
+        joined = join_networks(dict(zip(names, structures, strict=True)))
+        return ComparedModel(joined, compared)
 
     def _is_endpoint(self, cases: AskedCases) -> bool:
         name = self.domain.verifies[cases.question.functions[0]].partition(".")[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from nomos.device import Array
 from nomos.errors import NotProvable
+from nomos.structures.joined import JoinedLayers
 from nomos.structures.model import Layers, Structure
 from nomos.structures.trees import TreeKeys, Trees
 from nomos.verify.engines.ensemble import EnsembleSearch, drop_impossible
@@ -95,6 +96,8 @@ def _settle_layers(
     ways = violations(cases.question, model)
     regions = Regions(cases, model)
     try:
+        if isinstance(model, JoinedLayers) and cases.space.is_real:
+            raise NotProvable("two networks are asked about real features")
         components = regions.components()
     except NotProvable as error:
         return _settle_paths(cases, data, model, limits, ways, error)

@@ -12,7 +12,7 @@ from nomos.device import Array
 from nomos.lang import core
 from nomos.verify.question.formulas import Values, evaluate, holds
 from nomos.verify.question.space import Space
-from nomos.verify.question.symbolic import ANSWER, Question, Record
+from nomos.verify.question.symbolic import ANSWER, Draw, Question, Record
 
 Variables = dict[str, Array]
 Ask = Callable[[Array], Array]
@@ -47,7 +47,7 @@ class AskedCases:
             high = evaluate(draw.high, variables, count)
             kept = low <= high
             variables, count = choose_cases(variables, kept), int(kept.sum())
-            variables[draw.variable] = draw.sample(rng, low[kept], high[kept])
+            variables[draw.variable] = sample_draw(draw, rng, low[kept], high[kept])
         for guard in self.question.guards:
             kept = holds(guard, variables, count)
             variables, count = choose_cases(variables, kept), int(kept.sum())
@@ -134,6 +134,15 @@ class AskedCases:
         if values.dtype.kind != "f":
             return values
         return values.astype(self.dtype).astype(np.float64)
+
+
+def sample_draw(draw: Draw, rng: np.random.Generator, low: Array, high: Array) -> Array:
+    """Draw values between bounds; of reals half are small, so that steps of any size come."""
+    if not draw.is_real:
+        return rng.integers(low, np.maximum(low, high), endpoint=True)
+    share = rng.random(len(low))
+    share = np.where(rng.random(len(low)) < 0.5, share, share**2)
+    return np.clip(low + (high - low) * share, low, high).astype(float)
 
 
 def list_equal(guard: core.Expr) -> Iterator[tuple[str, str]]:

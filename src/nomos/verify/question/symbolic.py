@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, assert_never
 
-import numpy as np
-
-from nomos.device import Array
 from nomos.diagnostics.source import Span
 from nomos.domain.schema import Schema
 from nomos.engine.meaning.operators import list_indices
@@ -37,14 +34,6 @@ class Draw:
     low: core.Expr
     high: core.Expr
     is_real: bool = False
-
-    def sample(self, rng: np.random.Generator, low: Array, high: Array) -> Array:
-        """Draw values between bounds; reals are as often small as large."""
-        if not self.is_real:
-            return rng.integers(low, np.maximum(low, high), endpoint=True)
-        share = rng.random(len(low))
-        share = np.where(rng.random(len(low)) < 0.5, share, share**4)
-        return np.clip(low + (high - low) * share, low, high).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +135,20 @@ def question(
         guards=tuple(guards),
         writes=tuple(run.writes),
         calls=tuple(run.calls),
-        answers=tuple(run.answers),
+        answers=_name_models(list(run.answers), models),
         ensures=tuple(ensures),
     )
+
+
+def _name_models(
+    answers: list[AnswerOfCall], models: Mapping[str, str]
+) -> tuple[AnswerOfCall, ...]:
+    """Return answers whose outputs name their models, where several are asked."""
+    asked = [models[answer.function].partition(".")[0] for answer in answers]
+    if len(set(asked)) < 2:
+        return tuple(answers)
+    pairs = zip(asked, answers, strict=True)
+    return tuple(replace(own, output=f"{name}:{own.output}") for name, own in pairs)
 
 
 def _find_block(spec: core.Spec) -> Span | None:
@@ -174,7 +174,6 @@ class _Run:
         self.schema = schema
         self.models = models
         self.functions = functions
-        self.attribute = ""
         self.answers: dict[AnswerOfCall, int] = {}  # their places
         self.draws: list[Draw] = []
         self.writes: list[Write] = []
@@ -363,14 +362,11 @@ class _Run:
             why = f"is not declared to be a model: {declares} what `self.model` answers"
             what = "draws at random" if expr.draws else why
             raise NotProvable(f"`{name}` {what}", expr.span)
-        attribute, _, output = self.models[expr.function].partition(".")
-        if self.attribute not in ("", attribute):
-            raise NotProvable("two different models are asked", expr.span)
+        _, _, output = self.models[expr.function].partition(".")
         if self.lazy:
             raise NotProvable("whether the model is asked differs by case", expr.span)
         if len(expr.arguments) != 1:
             raise NotProvable("the model is asked about more than a record", expr.span)
-        self.attribute = attribute
         record = self._run_record(expr.arguments[0])
         if record not in self.calls:
             self.calls.append(record)

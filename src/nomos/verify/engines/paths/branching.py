@@ -126,16 +126,7 @@ class PathSearch:
 
     def _refresh(self, parts: _Parts) -> _Parts:
         """Bound layers anew above what was assumed; parts without points are dropped."""
-        empty = np.zeros(len(parts), bool)
-        halved = np.flatnonzero(parts.stale == 0)
-        for columns, rows in self.path.names if len(halved) else ():
-            at = np.ix_(halved, columns)
-            low, high = parts.low[at][:, None], parts.high[at][:, None]
-            inside = ((rows >= low) & (rows <= high)).all(axis=2)[..., None]
-            empty[halved] |= ~inside.any(axis=(1, 2))
-            parts.low[at] = np.where(inside, rows, np.inf).min(axis=1)
-            parts.high[at] = np.where(inside, rows, -np.inf).max(axis=1)
-        parts.low[empty], parts.high[empty] = self.path.low, self.path.high
+        empty = self._fit_names(parts)
         for layer in range(self.twins.depth):
             some = np.flatnonzero((parts.stale <= layer) & ~empty)
             if len(some):
@@ -159,6 +150,20 @@ class PathSearch:
             )
         parts.stale[:] = self.twins.depth
         return parts.choose(np.flatnonzero(~empty))
+
+    def _fit_names(self, parts: _Parts) -> Array:
+        """Narrow inputs that go together to values that they have; returns where none is left."""
+        empty = np.zeros(len(parts), bool)
+        halved = np.flatnonzero(parts.stale == 0)
+        for columns, rows in self.path.names if len(halved) else ():
+            at = np.ix_(halved, columns)
+            low, high = parts.low[at][:, None], parts.high[at][:, None]
+            inside = ((rows >= low) & (rows <= high)).all(axis=2)[..., None]
+            empty[halved] |= ~inside.any(axis=(1, 2))
+            parts.low[at] = np.where(inside, rows, np.inf).min(axis=1)
+            parts.high[at] = np.where(inside, rows, -np.inf).max(axis=1)
+        parts.low[empty], parts.high[empty] = self.path.low, self.path.high
+        return empty
 
     def _meet_each(self, parts: _Parts) -> _Parts:
         """Return the parts in which each condition by itself may be met."""

@@ -18,7 +18,7 @@ from nomos.device import Array
 from nomos.verify.engines.paths.forms import Form
 from nomos.verify.engines.paths.traces import Path, Paths
 from nomos.verify.engines.search import Deadline
-from nomos.verify.question.cases import AskedCases, Variables, one_case
+from nomos.verify.question.cases import AskedCases, Variables, one_case, size_of
 from nomos.verify.question.formulas import evaluate, linear
 
 _DRAWN, _KEPT, _CHILDREN = 4000, 300, 4
@@ -41,6 +41,8 @@ class Steepest:
 
     def find(self, data: Array, limits: Deadline) -> dict[str, Any] | None:
         """Return a case that breaks the property, if any is met."""
+        if not self.path.changes:
+            return None
         share = Deadline(_SHARE * limits.seconds, 0.0)
         points = self._cross(self._draw(data), self._draw(data))
         slopes, best, idle = self._fall(points), np.inf, 0
@@ -69,9 +71,20 @@ class Steepest:
         }
         for name, at in self.paths.places.items():
             points[name] = corners[:, at]
+        if not self.path.changes:
+            return self._ask_records(points)
         points = self._cross(points, self._mutate(points, far=True))
         slopes = self._fall(points)
         return self.try_points(points, slopes) if len(slopes) else None
+
+    def _ask_records(self, points: Variables) -> dict[str, Any] | None:
+        """Try points as the inputs of cases, where there is one call."""
+        count = size_of(points)
+        variables = self._begin(points, count)
+        ok = self.cases.find_allowed(variables, count)
+        variables = {n: v[ok] for n, v in variables.items()}
+        bad = self.cases.find_broken(variables, int(ok.sum()))
+        return one_case(variables, int(np.argmax(bad))) if bad.any() else None
 
     def _draw(self, data: Array) -> Variables:
         """Return points of the box: rows of the data, random ones, and corners."""
@@ -175,7 +188,18 @@ class Steepest:
 
     def _variables(self, points: Variables, step: Array, before: Array) -> Variables:
         """Return the variables of cases whose calls lie before and behind points."""
-        cases, count = self.cases, len(step)
+        cases = self.cases
+        variables = self._begin(points, len(step))
+        change, _ = self.path.changes[0]
+        one, two = (linear(call[change.feature]) for call in cases.question.calls)
+        start = points[change.feature] - before * step
+        self._solve(variables, one, set(), start)
+        self._solve(variables, two, set(one[0]), _value(one, variables) + step)
+        return variables
+
+    def _begin(self, points: Variables, count: int) -> Variables:
+        """Return the variables of cases whose inputs are all at points, draws near 0."""
+        cases = self.cases
         variables = {
             f"{name}.{feature}": self._held(feature, values)
             for name in cases.question.inputs
@@ -185,11 +209,6 @@ class Steepest:
             low = evaluate(draw.low, variables, count)
             high = evaluate(draw.high, variables, count)
             variables[draw.variable] = np.clip(np.zeros(count, low.dtype), low, high)
-        change, _ = self.path.changes[0]
-        one, two = (linear(call[change.feature]) for call in cases.question.calls)
-        start = points[change.feature] - before * step
-        self._solve(variables, one, set(), start)
-        self._solve(variables, two, set(one[0]), _value(one, variables) + step)
         return variables
 
     def _solve(

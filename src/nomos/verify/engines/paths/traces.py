@@ -80,8 +80,9 @@ class Paths:
 
     def __init__(self, cases: AskedCases, model: Layers) -> None:
         question = cases.question
-        if len(question.calls) != 2:
+        if len(question.calls) > 2:
             raise NotProvable("a path joins two calls of a network")
+        self.ends = question.calls[0], question.calls[-1]
         self.cases, self.model = cases, model
         # Sums of the first layer are made as for one call.
         self.regions = Regions(cases, model)
@@ -99,7 +100,7 @@ class Paths:
         equal = {pair for guard in question.guards for pair in list_equal(guard)}
         for name, one in cases.space.ranges.items():
             if not self.regions.is_line(name) and _are_equal(
-                question.calls[0][name], question.calls[1][name], equal
+                self.ends[0][name], self.ends[1][name], equal
             ):
                 self._add_columns(name, one, columns, ends)
                 continue
@@ -146,7 +147,7 @@ class Paths:
         """Add a number, and how it changes; returns between what its values are."""
         if not self.regions.is_line(name):
             raise NotProvable(f"`{name}` changes, and what a network sees is no line")
-        forms = [linear(call[name]) for call in self.cases.question.calls]
+        forms = [linear(call[name]) for call in self.ends]
         far: Form = (
             {n: forms[1][0].get(n, 0.0) - forms[0][0].get(n, 0.0)
              for n in forms[0][0] | forms[1][0]},
@@ -168,14 +169,14 @@ class Paths:
             self.grids.append(one.values().astype(float))
         base, slope = self.regions.line((0, name), low, high)
         own, made = self.regions.columns(name, np.array([low, high]))
-        if made.shape[1] == 1 and (made[:, 0] == (low, high)).all():
+        if (made == np.array([[low], [high]])).all():
             self.regions.deviation[own] = 0  # it is taken as it is, or rounded once
             self.exact[own] = True
         width = len(self.base)
         self.base, slope = self.base + base[:width], slope[:width]
         columns.append(slope)
         if changes:
-            kept = _keeps_order(*(call[name] for call in self.cases.question.calls))
+            kept = _keeps_order(*(call[name] for call in self.ends))
             rounded = (
                 max(least - lost, 0.0) if kept and least >= 0 else least - lost,
                 min(most + lost, 0.0) if kept and most <= 0 else most + lost,
@@ -207,9 +208,12 @@ class Paths:
     def list_paths(self, broken: list[Violation]) -> Iterator[Path]:
         """Yield the searches that together settle all ways to break a property."""
         ends = [(c.low, c.high) for c in self.changes]
-        if not ends or not np.isfinite(ends).all():
+        if (not ends and self.ends[0] != self.ends[1]) or not np.isfinite(ends).all():
             raise NotProvable("no number changes between the calls")
         error = self.error()
+        if len(self.cases.question.calls) == 1:
+            yield from (self._point(way, error) for way in broken)
+            return
         composed = bool(broken) and all(way.labels is not None for way in broken)
         composed = composed and bool(
             list_forbidden_steps(broken, len(self.model.labels), 0)
@@ -227,6 +231,23 @@ class Paths:
             lost = float(np.abs(weights) @ error) + slack
             more = self._winner(way, error) if composed else []
             yield from self._list_directions(weights, first, last, lost, inputs, more)
+
+    def _point(self, way: Violation, error: Array) -> Path:
+        """Return a search for a record that breaks a property of one call."""
+        if any(space.inputs for space in way.conditions):
+            raise NotProvable("answers are compared with real features")
+        spaces = way.conditions
+        weights = np.array([space.weights[0] for space in spaces])
+        constants = [space.constant + space.slack for space in spaces]
+        asked = Conditions(
+            weights, 0 * weights, np.array(constants) + np.abs(weights) @ error
+        )
+        still, none = np.zeros(len(self.base)), np.zeros((len(self.base), 0))
+        model = self.model
+        twins = Twins((self.columns, *model.weights[1:]), (self.base, *model.biases[1:]),
+                      still, none, none[0], none[0])  # fmt: skip
+        return Path(twins, self.low, self.high, tuple(self.grids), tuple(self.names),
+                    asked, 0.0, (), weights[0])  # fmt: skip
 
     def _winner(self, way: Violation, error: Array) -> list[tuple[Array, float]]:
         """Return that the label of the start beats all others where the label changes."""
