@@ -78,8 +78,9 @@ def _find_extra(package: str) -> str:
     except metadata.PackageNotFoundError:
         return ""
     extras = [m[2] for line in requirements if (m := wanted.match(line))]
-    extras = [line.rpartition("extra == ")[2].strip("'\"") for line in requirements]
-    sizes = Counter(extras)
+    sizes = Counter(
+        line.rpartition("extra == ")[2].strip("'\"") for line in requirements
+    )
     return min(extras, key=lambda extra: (sizes[extra], extra), default="")
 
 
