@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from statistics import fmean, stdev
 from typing import Any
 
 from casestudies.paper_controls import control_cells
 from casestudies.paper_runs import Missing, ModelReport, PropertyReport
-from nomos.results.statistics import spread
 
 NOT_COUNTED = "not counted"
 
@@ -52,6 +52,22 @@ class Grid:
         note = [self.note, ""] if self.note else []
         table = [f"| {line} |" for line in lines]
         return "\n".join([f"### {self.title}", "", *note, *table])
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How values scatter; `deviation` (n - 1) is None for a single value."""
+
+    mean: float
+    deviation: float | None
+    minimum: float
+    maximum: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Summarise what several seeds gave."""
+    deviation = stdev(values) if len(values) > 1 else None
+    return Spread(fmean(values), deviation, min(values), max(values))
 
 
 def mean_text(bugs: Sequence[int]) -> str:

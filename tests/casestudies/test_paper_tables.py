@@ -17,6 +17,7 @@ from casestudies.paper_tables import (
     mean_text,
     overview,
     property_tables,
+    spread,
 )
 from casestudies.published import (
     CASE_STUDIES,
@@ -203,3 +204,11 @@ def test_the_data_has_every_number_and_can_be_written_as_json() -> None:
     assert model["ours"]["unique_bugs"]["mean"] == 22
     assert model["properties"][0]["bugs"] == [20, 24]
     assert model["properties"][0]["mean"] == 22
+
+
+def test_spread_gives_mean_deviation_and_range() -> None:
+    result = spread([2, 4, 4, 4, 5, 5, 7, 9])
+    assert result.mean == 5
+    assert result.deviation == pytest.approx((32 / 7) ** 0.5)
+    assert (result.minimum, result.maximum) == (2, 9)
+    assert spread([3.5]).deviation is None

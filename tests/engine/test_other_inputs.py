@@ -88,15 +88,17 @@ def test_a_known_draw_outside_its_range_is_a_crash_in_every_way(
 def test_values_of_cases(make: Callable[..., Any], mode: Mode) -> None:
     engine = Engine(make(SPEC, Numbers()), mode)
     cases = RandomCases(Stream(0, "numbers"), 0, 50)
-    rows, places, values = engine.values(cases)
+    rows, (choices, lengths), values = engine.values(cases)
     assert set(values) == {"x", "v"}
-    assert len(rows) == len(places) == len(values["v"]) == 50
-    assert [engine.program.source[p][0] for p in places] == values["x"][:, 0].tolist()
+    assert len(rows) == len(choices) == len(values["v"]) == 50
+    assert lengths.tolist() == [2] * 50
+    drawn = [engine.program.source[place][0] for place in choices[:, 0]]
+    assert drawn == values["x"][:, 0].tolist()
     some, _, told = engine.values(cases, np.array([3, 7]), with_outputs=True)
     assert some.tolist() == [3, 7]
     assert list(told["d1"]) == [2 * values["x"][n, 0] for n in (3, 7)]
-    none, places, told = engine.values(cases, np.array([50]))
-    assert (len(none), len(places), told) == (0, 0, {})
+    none, (choices, _), told = engine.values(cases, np.array([50]))
+    assert (len(none), len(choices), told) == (0, 0, {})
 
 
 @pytest.mark.parametrize("mode", ["vectorized", "coroutines", "sequential"])

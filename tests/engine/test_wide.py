@@ -89,9 +89,9 @@ def test_quantifiers_over_long_lists_are_the_same_everywhere(
     verdicts = {c.verdict for c in same(program, 60, {7: 35, 60: 60}).cases}
     assert {Verdict.PASSED, Verdict.VIOLATED} <= verdicts
     one_by_one = []
-    plain = forms.quantifier
+    plain = forms._each_index
     monkeypatch.setattr(
-        forms, "quantifier", lambda *given: one_by_one.append(1) or plain(*given)
+        forms, "_each_index", lambda *given: one_by_one.append(1) or plain(*given)
     )
     cases = RandomCases(Stream(0, "spec"), 0, 60)
     Engine(program, "vectorized").run(cases, Limits(60, 60))

@@ -174,8 +174,8 @@ def test_server_that_is_not_there_is_reported() -> None:
         ("http:///v2/models/m", "names no host"),
         ("http://127.0.0.1:99999999/v2/models/m", "is no address"),
         ("http://127.0.0.1:1/v2/models/m?speed=3", "known are timeout_s, retries"),
-        ("http://127.0.0.1:1/v2/models/m?retries=few", "retries takes a number"),
-        ("http://127.0.0.1:1/v2/models/m?max_rows=0", "must be above zero"),
+        ("http://127.0.0.1:1/v2/models/m?retries=few", "retries takes a whole number"),
+        ("http://127.0.0.1:1/v2/models/m?max_rows=0", "takes a whole number from 1 on"),
     ],
 )
 def test_address_that_makes_no_sense_is_refused(url: str, said: str) -> None:
