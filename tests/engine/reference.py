@@ -316,6 +316,8 @@ class Reference:
             value = levels.index(value)
         changed = np.array(row)
         changed[place] = value
+        if isinstance(value, int) and int(changed[place]) != value:
+            raise OverflowError(f"{value} does not fit rows of {changed.dtype}")
         return changed
 
     def truth(self, expr: Any, env: Mapping[str, Any]) -> bool:
