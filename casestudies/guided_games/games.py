@@ -46,7 +46,9 @@ class Game(Protocol):
 
 def draw_last(rows: Rows, easiest: float, rng: np.random.Generator) -> Rows:
     """Return rows whose last column is drawn between its value and the easiest one."""
-    return np.column_stack([rows[:, :-1], rng.uniform(rows[:, -1], easiest)])
+    hardest = rows[:, -1]
+    drawn = hardest + (easiest - hardest) * rng.random(len(rows))
+    return np.column_stack([rows[:, :-1], drawn])
 
 
 @dataclass(frozen=True, slots=True)

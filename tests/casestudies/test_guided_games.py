@@ -211,3 +211,13 @@ def test_a_guided_run_starts_from_the_easier_games_that_were_lost():
     assert (practice.choose_starts(8) == bug).all()
     other = replace(practice, arm="normal", share=1.0)
     assert not (other.choose_starts(8) == bug).all()
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"])
+def test_an_easier_game_lies_between_the_same_and_the_easiest(name):
+    game, rng = GAMES[name], np.random.default_rng(0)
+    rows = game.begin(300, rng)
+    relaxed = game.relax(rows, rng)
+    assert (relaxed[:, :-1] == rows[:, :-1]).all()
+    longer = relaxed[:, -1] - rows[:, -1]
+    assert (longer <= 0).all() if name == "Acrobot-v1" else (longer >= 0).all()
