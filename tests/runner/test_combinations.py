@@ -21,6 +21,13 @@ from nomos.errors import NomosError
 from nomos.results.result import Result
 from nomos.runner.events import Event, Progress
 
+# A guided search says where nothing tells how near a case comes; a run that is interrupted,
+# what it left out.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*inputs are m:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:.*: interrupted$:RuntimeWarning"),
+]
+
 DOMAIN = '''
 import numpy as np
 
@@ -213,7 +220,8 @@ def compare(seed: int, folder: Path) -> str:
     return "same"
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+# 350: bugs of generated inputs with gaps, which are read from the store.
+@pytest.mark.parametrize("seed", [1, 2, 3, 350])
 def test_a_combination_finds_what_the_plain_run_finds(
     project: Path, tmp_path: Path, seed: int
 ) -> None:

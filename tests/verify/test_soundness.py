@@ -58,10 +58,21 @@ def tried(make: Callable[..., Triple], *given: object) -> tuple[Triple, int, int
     return triple, *brute_force(triple)
 
 
+def has_premise(triple: Triple, text: str) -> bool:
+    """Say whether a case has what stands before `==>` in an `ensures`, by trying all."""
+    before = triple.text.partition("ensures")[0]
+    text = f"{before}ensures !({text.partition(' ==> ')[0]});\n"
+    return brute_force(replace(triple, spec=spec_of(text, triple.domain)))[1] > 0
+
+
 def disagreement(triple: Triple, cases: int, bad: int) -> str:
     """Say how a proof and brute force differ, if they do."""
     result = verify(triple.spec, triple.domain, options=PATIENT)
     wanted = "undecided" if not cases else "violated" if bad else "holds"
+    vacuous = [one.text for one in result.premises if one.most == 0]
+    if cases and not bad and vacuous:
+        had = [text for text in vacuous if has_premise(triple, text)]
+        return f"cases have {had}" if had else ""
     if result.verdict != wanted or result.cases != cases:
         return f"{result.verdict} of {result.cases}, not {wanted} of {cases}"
     if cases and result.violating != (bad, bad):

@@ -9,13 +9,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from enum import EnumType
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 _MOST_DEPTH = 100  # of lists and objects inside each other
 _MOST_BITS = 1000  # of an integer: any of them is a float, too
-_hints = cache(get_type_hints)
+_hints = cache(partial(get_type_hints, include_extras=True))
+# A number of a record: it is NaN where the value is missing. Other numbers never are.
+Cell = Annotated[float, "may be missing"]
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -55,6 +57,9 @@ def decode_value(kind: Any, data: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return _parse_union(inner, data)
+    if origin is Annotated:
+        is_missing = isinstance(data, float) and math.isnan(data)
+        return data if is_missing else decode_value(inner[0], data)
     if origin is Literal:
         return _check_kind(data, isinstance(data, str) and data in inner, kind)
     if origin in (tuple, Sequence):

@@ -16,7 +16,7 @@ from nomos.results.excess import Repeats
 from nomos.results.measured import CallCounts, RateFound
 from nomos.results.measured import Counts as Counts
 from nomos.results.measured import Ensures as Ensures
-from nomos.results.reading import decode_value
+from nomos.results.reading import Cell, decode_value
 from nomos.results.statistics import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Bug:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
     shrunk: Shrunk | None = None  # a shrunk case that breaks the property too
-    records: tuple[tuple[float, ...], ...] = ()
+    records: tuple[tuple[Cell, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
     repeats: Repeats | None = None  # of a random model
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from nomos.results.analysis import Shrunk
 from nomos.results.bugs import canonical_json
 from nomos.results.excess import Repeats
-from nomos.results.reading import decode_value, parse_json
+from nomos.results.reading import Cell, decode_value, parse_json
 from nomos.results.result import Bug, Nearest, Subject, failures_of
 
 Status = Literal["open", "fixed"]
@@ -21,7 +21,7 @@ _MOST_BITS = 64  # of a choice
 class _Made:
     """What is kept of inputs that a search has made, and of repeats."""
 
-    records: tuple[tuple[float, ...], ...] = ()
+    records: tuple[tuple[Cell, ...], ...] = ()
     nearest: tuple[Nearest, ...] = ()
     repeats: Repeats | None = None
 
