@@ -32,8 +32,19 @@ def ratios_by_base(runs: Sequence[Run], before: str, after: str) -> dict[int, fl
     return {base: mean(found) for base, found in sorted(logs.items())}
 
 
+def complete_runs(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs of the seeds that every base and every arm have."""
+    wanted = {(run["base"], run["arm"]) for run in runs if run["seed"]}
+    whole = {0}
+    for seed in {run["seed"] for run in runs}:
+        own = {(run["base"], run["arm"]) for run in runs if run["seed"] == seed}
+        whole |= {seed} if own == wanted else set()
+    return [run for run in runs if run["seed"] in whole]
+
+
 def print_study(runs: Sequence[Run]) -> None:
     """Print the effects over bases, then what each arm came to."""
+    runs = complete_runs(runs)
     pairs = len({(run["base"], run["seed"]) for run in runs if run["seed"]})
     print(f"{len({run['base'] for run in runs})} bases, {pairs} pairs of base and seed")
     for before, after in PAIRS:

@@ -169,6 +169,19 @@ def test_effects_are_means_over_bases_of_the_ratios_of_pairs(capsys):
     assert "fewer in 3 of 3 bases" in printed
 
 
+def test_a_seed_counts_once_every_base_and_arm_has_it(capsys):
+    runs = [
+        run_of(arm, base, seed, 10)
+        for seed in (1, 2)
+        for base in (1, 2)
+        for arm in ("normal", "guided")
+    ]
+    print_study(runs[:-1])
+    assert capsys.readouterr().out.startswith("2 bases, 2 pairs")
+    print_study(runs)
+    assert capsys.readouterr().out.startswith("2 bases, 4 pairs")
+
+
 def test_a_tiny_study_goes_on_from_its_file_and_spends_no_more_steps_than_it_may(
     tmp_path, monkeypatch, capsys
 ):
