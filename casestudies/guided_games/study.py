@@ -17,17 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from casestudies.guided_games.games import Flags, Game, Lava, Rows
 from casestudies.guided_games.play import grow_pool, play_games
-from casestudies.guided_games.train import (
-    StopAfter,
-    make_learner,
-    scores_of,
-    train_base,
-)
 
 RESULTS = Path(__file__).parent.parent / "results" / "guided-games.json"
 ARMS = ("normal", "guided", "pool", "demonstrations")
@@ -91,6 +84,8 @@ class Practice:
         self.share = min(LARGEST_SHARE, self.share + SHARE_GROWTH)
         if self.arm in ("normal", "pool"):
             return 0
+        from casestudies.guided_games.train import scores_of
+
         scores = scores_of(learner)
         first = self.pool[self.rng.integers(len(self.pool), size=TEST_CASES)]
         relaxed = self.game.relax(first, self.rng)
@@ -126,6 +121,8 @@ class Practice:
 
 def imitate(learner: Any, moves: list[Moves], rng: np.random.Generator) -> None:
     """Move the policy towards the moves that won, and hold it near what it was."""
+    import torch
+
     views = torch.from_numpy(np.concatenate([seen for seen, _ in moves]))
     actions = torch.from_numpy(np.concatenate([acted for _, acted in moves]))
     policy = learner.policy
@@ -145,6 +142,8 @@ def imitate(learner: Any, moves: list[Moves], rng: np.random.Generator) -> None:
 
 def go_on(game: Game, base: Any, pool: Rows, arm: str, seed: int) -> tuple[Any, Any]:
     """Train a copy of a base in one of the ways; return it and what stopped it."""
+    from casestudies.guided_games.train import StopAfter, make_learner
+
     rng = np.random.default_rng([seed, 3])
     practice = Practice(game, arm, pool, rng)
     learner = make_learner(game, practice.choose_starts, seed, RATE)
@@ -163,6 +162,8 @@ def go_on(game: Game, base: Any, pool: Rows, arm: str, seed: int) -> tuple[Any, 
 
 def make_cases(game: Game, bases: list[Any], count: int, seed: int) -> Cases:
     """Draw moments that no training saw, and find which easier games can be won."""
+    from casestudies.guided_games.train import scores_of
+
     rng = np.random.default_rng(seed)
     policies = [scores_of(base) for base in bases]
     first = grow_pool(game, count, policies, rng)
@@ -179,6 +180,8 @@ def make_cases(game: Game, bases: list[Any], count: int, seed: int) -> Cases:
 
 def judge(game: Game, learner: Any, cases: Cases) -> dict[str, Any]:
     """Count bugs of a policy in the cases, and by chance; play usual games."""
+    from casestudies.guided_games.train import scores_of
+
     rng, scores = np.random.default_rng(_JUDGING_SEED), scores_of(learner)
     one = play_games(game, cases.first, scores, rng).won
     two = play_games(game, cases.relaxed, scores, rng).won
@@ -202,6 +205,8 @@ def run_missing(
     keep: Callable[[], None],
 ) -> None:
     """Make the runs that are not in the file, seed by seed."""
+    from casestudies.guided_games.train import scores_of, train_base
+
     made = {(run["base"], run["seed"], run["arm"]) for run in runs}
     bases = {number: train_base(game, BASE_STEPS, number) for number in numbers}
     cases = make_cases(game, list(bases.values()), HELD_OUT, _HELD_OUT_SEED)

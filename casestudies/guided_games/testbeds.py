@@ -22,7 +22,6 @@ import numpy as np
 from casestudies.guided_games.games import Car, Game, Lava, Pole, TwoLinks
 from casestudies.guided_games.play import grow_pool, play_games
 from casestudies.guided_games.study import ATTEMPTS, BASE_STEPS, NOISES
-from casestudies.guided_games.train import scores_of, train_base
 
 RESULTS = Path(__file__).parent.parent / "results" / "testbeds.json"
 CANDIDATES: Sequence[Game] = (
@@ -39,6 +38,8 @@ CASES = 4_000
 
 def examine(game: Game, seed: int) -> dict[str, Any]:
     """Train a policy and count its bugs, those of the control, and the avoidable ones."""
+    from casestudies.guided_games.train import scores_of, train_base
+
     scores = scores_of(train_base(game, BASE_STEPS, seed))
     rng = np.random.default_rng([seed, 4])
     first = grow_pool(game, CASES, [scores], rng)

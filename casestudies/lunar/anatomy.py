@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from casestudies.fuzzing import load_pool
-from casestudies.lunar.lander import Lander
 from casestudies.lunar.policy import Scores, load_policy
 from casestudies.lunar.state import (
     LanderState,
@@ -46,8 +45,10 @@ class Flights:
     """Plays games side by side, in simulators that are used again."""
 
     def __init__(self, scores: Scores, landing: bool) -> None:
+        from casestudies.lunar.lander import Lander
+
         self.scores, self.landing = scores, landing
-        self.games: list[Lander] = []
+        self.new_game, self.games = Lander, list[Lander]()
 
     def play(
         self,
@@ -57,7 +58,7 @@ class Flights:
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return which games were won, and after how many steps a leg touched ground."""
         count = len(states)
-        self.games += [Lander() for _ in range(count - len(self.games))]
+        self.games += [self.new_game() for _ in range(count - len(self.games))]
         pairs = zip(self.games, states, seeds, strict=False)
         views = [game.restore(state, seed=seed) for game, state, seed in pairs]
         running, won = list(range(count)), np.zeros(count, dtype=bool)
