@@ -229,7 +229,8 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     )
     (tmp_path / "toy_kinds.py").write_text(TOY)
     (tmp_path / "model.toy").write_text("TOY 1.5")
-    monkeypatch.syspath_prepend(tmp_path)
+    # Not `syspath_prepend`: a thread of another test may be importing just then.
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     all_kinds.cache_clear()
     yield tmp_path
     sys.modules.pop("toy_kinds", None)
